@@ -1,0 +1,27 @@
+// Runs every compiled test file (dist/**/*.test.js) under Node's own test runner, or those whose path holds one of the
+// arguments. `npm test -- engine` runs the tests of the engine only.
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+
+const wanted = process.argv.slice(2);
+const files = list('dist').filter(
+  (file) => file.endsWith('.test.js') && (wanted.length === 0 || wanted.some((w) => file.includes(w))),
+);
+if (files.length === 0) {
+  console.error(`no test file in dist/ matches ${wanted.join(' ') || '*.test.js'}; run npm run build first`);
+  process.exit(1);
+}
+const result = spawnSync(
+  process.execPath,
+  ['--test', '--test-concurrency=2', '--test-reporter=dot', '--test-reporter-destination=stdout', ...files],
+  { stdio: 'inherit' },
+);
+process.exit(result.status ?? 1);
+
+function list(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(folder, entry.name);
+    return entry.isDirectory() ? list(file) : [file];
+  });
+}

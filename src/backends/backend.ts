@@ -1,0 +1,110 @@
+/**
+ * What a backend is: it completes configurations, loads one version of a model, makes instances of it, and executes
+ * batches. Schedulers, statistics, validation of requests and lifecycle are the engine's; a new backend is a new folder.
+ */
+import type { Log } from '../engine/log.js';
+import type { TritonError } from '../protocol/error.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import type { Parameters, Tensor } from '../protocol/tensor.js';
+
+/** Server-wide settings that backends see. */
+export interface BackendOptions {
+  /** `--backend-config=<backend>,<key>=<value>` of this backend, global settings merged in. */
+  readonly config: ReadonlyMap<string, string>;
+  /** False with --disable-auto-complete-config. */
+  readonly autoComplete: boolean;
+  /** Cores to be divided over all instances of all models. */
+  readonly threadBudget: number;
+  readonly log: Log;
+}
+
+/** Where one version of a model lies. */
+export interface ModelLocation {
+  /** `<repository>/<model>` */
+  readonly modelDirectory: string;
+  /** `<repository>/<model>/<version>` */
+  readonly versionDirectory: string;
+  readonly name: string;
+  /** Version number as text. */
+  readonly version: string;
+}
+
+/** A kind of model: onnxruntime, identity, python, ... */
+export interface Backend {
+  readonly name: string;
+  /** Completes `config` from the model's file; returns a new configuration. Called before normalisation's second pass. */
+  autoComplete?(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig>;
+  /** Loads one version. Rejects with the TritonError that becomes the version's state reason. */
+  load(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<BackendModel>;
+}
+
+/** One loaded version of a model. */
+export interface BackendModel {
+  /** Makes one instance; `name` is `<group name>_<index>`. The engine makes as many as the configuration says. */
+  createInstance(spec: InstanceSpec): Promise<BackendInstance>;
+  /** Frees what the version holds, after every instance was closed. */
+  unload(): Promise<void>;
+}
+
+/** What an instance should be. */
+export interface InstanceSpec {
+  readonly name: string;
+  readonly kind: 'KIND_CPU' | 'KIND_GPU' | 'KIND_MODEL';
+  /** GPU id for KIND_GPU, else 0. */
+  readonly deviceId: number;
+  /** Threads that this instance may use inside one execution (its share of the budget). */
+  readonly threads: number;
+}
+
+/**
+ * One instance: executes one batch at a time from the scheduler's view, unless `concurrency` is greater than 1 (an
+ * instance behind a thread hop keeps its thread busy by accepting the next batch while one runs).
+ */
+export interface BackendInstance {
+  readonly name: string;
+  /** Batches that may be in flight at once. 1 for most. */
+  readonly concurrency: number;
+  /**
+   * Executes a batch. Every request must be answered through its `respond` (final exactly once), before or after the
+   * promise settles (decoupled models answer later). A rejection answers every request of the batch that has no final
+   * response yet with that error. The times are for the statistics of the whole batch.
+   */
+  execute(batch: readonly ExecutionRequest[]): Promise<ExecutionTimes>;
+  /** Ends the instance after its running batches; resolves when its thread or process is gone. */
+  close(): Promise<void>;
+}
+
+/** A request as a backend sees it: validated, reshaped, control tensors added. */
+export interface ExecutionRequest {
+  readonly id: string;
+  /** 1 or more; non-batching models always 1. */
+  readonly batchSize: number;
+  /** Shapes as the backend expects them (after `reshape`, with the batch dimension if the model batches). */
+  readonly inputs: readonly Tensor[];
+  readonly requestedOutputs: readonly string[];
+  readonly parameters: Parameters;
+  readonly correlationId: bigint | string;
+  readonly sequenceStart: boolean;
+  readonly sequenceEnd: boolean;
+  readonly priority: bigint;
+  readonly timeoutMicroseconds: bigint;
+  /** True once the client went away or cancelled; long-running backends poll it. */
+  readonly cancelled: boolean;
+  /** Answers. Outputs carry the backend's shapes; the engine maps `reshape` back. */
+  respond(response: ExecutionResponse | undefined, final: boolean): void;
+}
+
+/** One response of a backend to one request. */
+export interface ExecutionResponse {
+  readonly outputs: readonly Tensor[];
+  readonly parameters?: Parameters;
+  readonly error?: TritonError;
+}
+
+/** Points of one execution on the clock of engine/clock.ts, in ns. */
+export interface ExecutionTimes {
+  readonly computeStart: number;
+  readonly inputEnd: number;
+  readonly outputStart: number;
+  readonly computeEnd: number;
+}

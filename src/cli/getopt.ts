@@ -1,0 +1,99 @@
+/**
+ * GNU getopt_long as the original's tools use it: `--name=value`, `--name value`, unambiguous prefixes, `-x value`,
+ * `-xvalue`, bundled flags, `--` ends options, other arguments may stand anywhere. Messages are glibc's.
+ */
+
+/** One long option (with an optional one-letter form). */
+export interface GetoptSpec {
+  readonly name: string;
+  readonly short?: string;
+  readonly argument: 'none' | 'required' | 'optional';
+}
+
+/** What was found, in the order of the command line. */
+export interface GetoptMatch {
+  /** `name` of the spec (or the letter, for a spec whose name is empty). */
+  readonly name: string;
+  readonly value: string | undefined;
+  /** True when the one-letter form was used. */
+  readonly short: boolean;
+}
+
+/** Result of a parse: matches until the first error, and glibc's message for that error. */
+export interface GetoptResult {
+  readonly matches: readonly GetoptMatch[];
+  readonly positionals: readonly string[];
+  /** Without the program's name in front, e.g. `unrecognized option '--foo'`. */
+  readonly errors: readonly { readonly message: string; readonly afterMatches: number }[];
+}
+
+/** Parses a command line. All errors are collected (getopt goes on after each); callers decide which one ends them. */
+export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): GetoptResult {
+  const matches: GetoptMatch[] = [];
+  const positionals: string[] = [];
+  const errors: { message: string; afterMatches: number }[] = [];
+  const fail = (message: string): void => {
+    errors.push({ message, afterMatches: matches.length });
+  };
+
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string;
+    if (arg === '--') {
+      positionals.push(...args.slice(i + 1));
+      break;
+    }
+    if (arg.startsWith('--')) {
+      const equals = arg.indexOf('=');
+      const name = equals < 0 ? arg.slice(2) : arg.slice(2, equals);
+      const inline = equals < 0 ? undefined : arg.slice(equals + 1);
+      const found = findLong(name, specs);
+      if (found === undefined) {
+        fail(`unrecognized option '--${name}'`);
+      } else if (Array.isArray(found)) {
+        fail(`option '--${name}' is ambiguous; possibilities:${found.map((s) => ` '--${s.name}'`).join('')}`);
+      } else if (found.argument === 'none' && inline !== undefined) {
+        fail(`option '--${found.name}' doesn't allow an argument`);
+      } else if (found.argument === 'required' && inline === undefined) {
+        if (i + 1 < args.length) matches.push({ name: found.name, value: args[++i], short: false });
+        else fail(`option '--${found.name}' requires an argument`);
+      } else {
+        matches.push({ name: found.name, value: inline, short: false });
+      }
+    } else if (arg.startsWith('-') && arg.length > 1) {
+      i = parseShort(arg, i);
+    } else {
+      positionals.push(arg);
+    }
+  }
+  return { matches, positionals, errors };
+
+  function parseShort(arg: string, index: number): number {
+    for (let k = 1; k < arg.length; k++) {
+      const letter = arg[k] as string;
+      const spec = specs.find((s) => s.short === letter);
+      if (spec === undefined) {
+        fail(`invalid option -- '${letter}'`);
+        continue;
+      }
+      const name = spec.name || letter;
+      if (spec.argument === 'none') {
+        matches.push({ name, value: undefined, short: true });
+        continue;
+      }
+      if (k + 1 < arg.length) matches.push({ name, value: arg.slice(k + 1), short: true });
+      else if (spec.argument === 'optional') matches.push({ name, value: undefined, short: true });
+      else if (index + 1 < args.length) matches.push({ name, value: args[++index], short: true });
+      else fail(`option requires an argument -- '${letter}'`);
+      return index;
+    }
+    return index;
+  }
+}
+
+/** The spec of an exact or unambiguously shortened name; a list when several fit; undefined when none does. */
+function findLong(name: string, specs: readonly GetoptSpec[]): GetoptSpec | GetoptSpec[] | undefined {
+  const exact = specs.find((s) => s.name !== '' && s.name === name);
+  if (exact) return exact;
+  const candidates = specs.filter((s) => s.name !== '' && s.name.startsWith(name));
+  return candidates.length > 1 ? candidates : candidates[0];
+}

@@ -1,0 +1,69 @@
+/**
+ * The `triton` command: picks the subcommand, loads only what that subcommand needs, and turns every way out into an
+ * exit status (never process.exit: instances in worker threads must end by themselves first).
+ */
+import { readFileSync } from 'node:fs';
+
+/** Release of the original whose protocol is spoken. */
+export const PROTOCOL_VERSION = '2.73.0';
+
+/** A subcommand: gets its own arguments, resolves to the exit status. */
+export type Command = (args: readonly string[]) => Promise<number>;
+
+interface CommandEntry {
+  readonly summary: string;
+  load(): Promise<{ run: Command }>;
+}
+
+const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  serve: { summary: 'serve model repositories over HTTP, gRPC and metrics', load: () => import('./serve.js') },
+  repo: { summary: 'make and check model repositories (init, add, validate)', load: () => import('./repo.js') },
+  'image-client': { summary: 'classify pictures with a model on a server', load: () => import('./image-client.js') },
+  perf: { summary: 'measure a model on a server', load: () => import('./perf.js') },
+};
+
+/** Runs the program with the arguments after its name. Sets process.exitCode. */
+export async function main(args: readonly string[]): Promise<void> {
+  process.exitCode = await dispatch(args);
+}
+
+async function dispatch(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    (name === undefined ? process.stderr : process.stdout).write(usage());
+    return name === undefined ? 2 : 0;
+  }
+  if (name === '--version' || name === '-V') {
+    process.stdout.write(`triton ${packageVersion()} (protocol of Triton Inference Server ${PROTOCOL_VERSION})\n`);
+    return 0;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    process.stderr.write(`triton: '${name}' is no command${suggestion(name)}. 'triton --help' lists them.\n`);
+    return 2;
+  }
+  try {
+    return await (await command.load()).run(rest);
+  } catch (reason) {
+    const text = reason instanceof Error ? (process.env['TRITON_DEBUG'] ? reason.stack : reason.message) : reason;
+    process.stderr.write(`triton ${name}: ${text}\n`);
+    return 1;
+  }
+}
+
+/** Version of this package. */
+export function packageVersion(): string {
+  const file = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+function usage(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `usage: triton COMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton COMMAND --help tells more; triton --version prints the versions\n`;
+}
+
+function suggestion(name: string): string {
+  const near = Object.keys(COMMANDS).find((known) => known.startsWith(name) || name.startsWith(known));
+  return near === undefined ? '' : ` (did you mean '${near}'?)`;
+}

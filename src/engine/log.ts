@@ -1,0 +1,14 @@
+/**
+ * What the engine, the repositories and the backends report. The server writes it in the original's line format;
+ * tests collect it. Messages are the original's to the letter where it has one.
+ */
+export interface Log {
+  info(message: string): void;
+  warning(message: string): void;
+  error(message: string): void;
+  /** Shown when the verbose level is at least `level` (1 and up). */
+  verbose(level: number, message: string): void;
+}
+
+/** A log that drops everything. */
+export const silentLog: Log = { info() {}, warning() {}, error() {}, verbose() {} };

@@ -1,0 +1,21 @@
+/** A place in a text file. Lines and columns start at 1; a tab moves to the next multiple of 8 (as protobuf counts). */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One fault or doubt about a model repository. */
+export interface Finding {
+  /** error: a server would not bring the model up. warning: it would, but something is probably not meant. */
+  readonly severity: 'error' | 'warning';
+  /** Kebab-case name of the rule. */
+  readonly rule: string;
+  /** The server's own text where it has one. */
+  readonly message: string;
+  readonly file?: string;
+  readonly position?: Position;
+  /** How to mend it, in one sentence. */
+  readonly remedy?: string;
+  /** Name of the model. */
+  readonly model?: string;
+}
