@@ -1,5 +1,29 @@
+/** `triton repo`: picks one of its own subcommands and loads only that. */
 import type { Command } from './main.js';
 
-export const run: Command = async () => {
-  throw new Error('under construction');
+const SUBCOMMANDS: Readonly<Record<string, { summary: string; load(): Promise<{ run: Command }> }>> = {
+  init: { summary: 'make the example repository', load: () => import('./repo-init.js') },
+  add: { summary: 'lay a bare .onnx file out as a model of a repository', load: () => import('./repo-add.js') },
+  validate: { summary: 'check a repository without a server', load: () => import('./repo-validate.js') },
 };
+
+/** Runs `triton repo SUBCOMMAND ...`; 2 for an unknown or missing subcommand. */
+export const run: Command = async (args) => {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    (name === undefined ? process.stderr : process.stdout).write(usage());
+    return name === undefined ? 2 : 0;
+  }
+  const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  if (subcommand === undefined) {
+    process.stderr.write(`triton repo: '${name}' is no subcommand. 'triton repo --help' lists them.\n`);
+    return 2;
+  }
+  return (await subcommand.load()).run(rest);
+};
+
+function usage(): string {
+  const width = Math.max(...Object.keys(SUBCOMMANDS).map((name) => name.length));
+  const rows = Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return `usage: triton repo SUBCOMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton repo SUBCOMMAND --help tells more\n`;
+}

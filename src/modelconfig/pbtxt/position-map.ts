@@ -1,0 +1,42 @@
+import type { Position } from '../finding.js';
+
+/** Path of a value in a message: field names, list indexes, map keys. `['input', 0, 'dims', 1]` */
+export type FieldPath = readonly (string | number | bigint)[];
+
+/** Where in a text the values of a message stand. */
+export class PositionMap {
+  readonly #positions = new Map<string, Position>();
+
+  /** Notes the place of a value: its first token for scalars, the field's name (or the opening bracket) for messages. */
+  set(path: FieldPath, position: Position): void {
+    this.#positions.set(keyOf(path), position);
+  }
+
+  /** The place of exactly this value, undefined when the text does not give it. */
+  get(path: FieldPath): Position | undefined {
+    return this.#positions.get(keyOf(path));
+  }
+
+  /** The place of the value or of the nearest message around it that the text gives. */
+  nearest(path: FieldPath): Position | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const found = this.#positions.get(keyOf(path.slice(0, length)));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Takes over the places of a part under its path in the whole. */
+  addAll(path: FieldPath, part: PositionMap): void {
+    for (const [key, position] of part.#positions) this.#positions.set(`${keyOf(path)}\0${key}`, position);
+  }
+
+  /** Number of values with a place. */
+  get size(): number {
+    return this.#positions.size;
+  }
+}
+
+function keyOf(path: FieldPath): string {
+  return path.join('\0');
+}
