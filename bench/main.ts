@@ -1,0 +1,51 @@
+/**
+ * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
+ *
+ *   npm run bench                       all rows
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, large-tensor, startup-memory
+ *   npm run bench -- --seconds 2 --rounds 3
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import type { BenchContext, Row } from './rows/context.js';
+import { densenetRows } from './rows/densenet.js';
+import { largeTensorRows } from './rows/large-tensor.js';
+import { simpleRows } from './rows/simple.js';
+import { startupAndMemoryRows } from './rows/startup-memory.js';
+
+const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>> = {
+  densenet: densenetRows,
+  simple: simpleRows,
+  'large-tensor': largeTensorRows,
+  'startup-memory': startupAndMemoryRows,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
+  },
+});
+
+const groups = Object.entries(GROUPS).filter(([name]) => values.only === undefined || name === values.only);
+if (groups.length === 0)
+  throw new Error(`no rows are called '${values.only}'; there are ${Object.keys(GROUPS).join(', ')}`);
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-bench-'));
+const context: BenchContext = { folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
+const table = new Table({ head: ['what', 'triton', 'reference', 'ratio', 'target'], style: { head: [], border: [] } });
+try {
+  for (const [, rows] of groups) {
+    for (const row of await rows(context)) table.push([row.what, row.ours, row.reference, row.ratio, row.target]);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(
+  `${os.cpus().length} cores, ${os.cpus()[0]?.model}, Node ${process.version}; medians of ${context.rounds} rounds`,
+);
+console.log(table.toString());

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** Root of the project. */
+export const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** Linux counts CPU time of processes in this many ticks a second on every platform that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** A server under test in a process of its own. */
+export interface ServerProcess {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  /** Milliseconds from the start of the process until it said that it serves. */
+  readonly startMs: number;
+  /** CPU seconds of all its threads so far (Linux). */
+  cpuSeconds(): number;
+  /** Resident memory in MiB (Linux). */
+  residentMiB(): number;
+  stop(): Promise<void>;
+}
+
+/** `triton serve` on free ports over a repository. */
+export async function startTriton(repository: string, args: readonly string[] = []): Promise<ServerProcess> {
+  const ports = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
+  const begin = performance.now();
+  const child = launch([
+    path.join(ROOT, 'bin/triton.js'),
+    'serve',
+    '--model-repository',
+    repository,
+    ...ports,
+    ...args,
+  ]);
+  const services = ['HTTPService', 'GRPCInferenceService', 'Metrics Service'];
+  const found = await waitFor(
+    child,
+    services.map((service) => new RegExp(`Started ${service} at [^"\\s]*:(\\d+)`)),
+  );
+  return describe(child, Number(found[0]), Number(found[1]), performance.now() - begin);
+}
+
+/** One of the bare servers beside this file: prints `port N` when it listens. */
+export async function startBare(script: string, args: readonly string[] = []): Promise<ServerProcess> {
+  const begin = performance.now();
+  const child = launch([path.join(import.meta.dirname, script), ...args]);
+  const [port] = await waitFor(child, [/port (\d+)/]);
+  return describe(child, Number(port), Number(port), performance.now() - begin);
+}
+
+function launch(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** First group of each pattern in the child's output; rejects when the child ends before. */
+function waitFor(child: ChildProcess, patterns: readonly RegExp[]): Promise<string[]> {
+  let seen = '';
+  return new Promise((resolve, reject) => {
+    const look = (text: string): void => {
+      seen += text;
+      const found = patterns.map((pattern) => pattern.exec(seen)?.[1]);
+      if (found.every((text) => text !== undefined)) resolve(found as string[]);
+    };
+    child.stdout?.setEncoding('utf8').on('data', look);
+    child.stderr?.setEncoding('utf8').on('data', look);
+    child.on('error', reject);
+    child.on('close', (status) => reject(new Error(`the server ended with status ${status}:\n${seen}`)));
+  });
+}
+
+function describe(child: ChildProcess, httpPort: number, grpcPort: number, startMs: number): ServerProcess {
+  const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  return {
+    httpPort,
+    grpcPort,
+    startMs,
+    cpuSeconds() {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    },
+    residentMiB() {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
