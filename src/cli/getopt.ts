@@ -48,9 +48,9 @@ export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): G
       const inline = equals < 0 ? undefined : arg.slice(equals + 1);
       const found = findLong(name, specs);
       if (found === undefined) {
-        fail(`unrecognized option '--${name}'`);
+        fail(`unrecognized option '${arg}'`);
       } else if (Array.isArray(found)) {
-        fail(`option '--${name}' is ambiguous; possibilities:${found.map((s) => ` '--${s.name}'`).join('')}`);
+        fail(`option '${arg}' is ambiguous; possibilities:${found.map((s) => ` '--${s.name}'`).join('')}`);
       } else if (found.argument === 'none' && inline !== undefined) {
         fail(`option '--${found.name}' doesn't allow an argument`);
       } else if (found.argument === 'required' && inline === undefined) {

@@ -1,0 +1,45 @@
+/** Log records as text: the original's two line formats and the escaping of messages. */
+
+/** Level letter of a record. Verbose records are shown as I. */
+export type LogLevel = 'I' | 'W' | 'E';
+
+/** `default` = `I0624 10:00:00.123456 1 file:line] `, `ISO8601` = `2026-06-24T10:00:00Z I 1 file:line] `. Both in UTC. */
+export type LogFormat = 'default' | 'ISO8601';
+
+/** True when the text names a log format (exact and case-sensitive). */
+export function isLogFormat(text: string): text is LogFormat {
+  return text === 'default' || text === 'ISO8601';
+}
+
+/**
+ * Everything before the message, blank included. `microseconds` since the epoch; `source` is `file:line` of the caller.
+ */
+export function formatPreamble(format: LogFormat, level: LogLevel, microseconds: number, source: string): string {
+  const date = new Date(Math.floor(microseconds / 1000));
+  if (format === 'ISO8601') return `${date.toISOString().slice(0, 19)}Z ${level} ${process.pid} ${source}] `;
+  const iso = date.toISOString();
+  const fraction = Math.floor(microseconds % 1e6)
+    .toString()
+    .padStart(6, '0');
+  return `${level}${iso.slice(5, 7)}${iso.slice(8, 10)} ${iso.slice(11, 19)}.${fraction} ${process.pid} ${source}] `;
+}
+
+const SHORT: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\b': '\\b',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\f': '\\f',
+  '\r': '\\r',
+};
+
+/** The text as a JSON string: control characters as `\u00XX` (uppercase), `/` and everything above 0x7e unchanged. */
+export function quoteMessage(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped
+  return `"${text.replace(/["\\\u0000-\u001f]/g, escapeCharacter)}"`;
+}
+
+function escapeCharacter(character: string): string {
+  return SHORT[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

@@ -1,0 +1,131 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import type { Log } from '../../engine/log.js';
+import { formatPreamble, type LogFormat, type LogLevel, quoteMessage } from './format.js';
+import { renderTable } from './table.js';
+
+/** What can be switched while the server runs (and `file`, which cannot). */
+export interface LogSettings {
+  info: boolean;
+  warning: boolean;
+  error: boolean;
+  /** 0 = no verbose records. */
+  verboseLevel: number;
+  format: LogFormat;
+  /** Everything is appended to this file; '' = info to stdout, warnings and errors to stderr. */
+  readonly file: string;
+}
+
+/** Settings of a server that was given no log option. */
+export const defaultLogSettings: LogSettings = {
+  info: true,
+  warning: true,
+  error: true,
+  verboseLevel: 0,
+  format: 'default',
+  file: '',
+};
+
+/** Where text goes; the process's own streams unless a test collects it. */
+export interface LogSink {
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** Columns for tables. */
+  readonly width: number;
+}
+
+/** The streams of the process. Tables follow the terminal on stdout; 500 columns when there is none. */
+export const processSink: LogSink = {
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+  get width() {
+    return process.stdout.isTTY ? process.stdout.columns || 500 : 500;
+  },
+};
+
+/** Microseconds between the epoch and the start of the monotonic clock, so that records show microseconds. */
+const EPOCH_US = performance.timeOrigin * 1000;
+
+/** The server's log: the original's record formats, streams and escaping (spec: model repositories, section 8.9). */
+export class ServerLog implements Log {
+  readonly settings: LogSettings;
+  readonly #sink: LogSink;
+  readonly #escape: boolean;
+  #file: number | undefined;
+
+  /** A log file that cannot be opened is passed over in silence, as in the original; the log then goes to the streams. */
+  constructor(settings: LogSettings = { ...defaultLogSettings }, sink: LogSink = processSink) {
+    this.settings = settings;
+    this.#sink = sink;
+    this.#escape = process.env['TRITON_SERVER_ESCAPE_LOG_MESSAGES'] !== '0';
+    if (settings.file !== '') {
+      try {
+        this.#file = openSync(settings.file, 'a');
+      } catch {
+        this.#file = undefined;
+      }
+    }
+  }
+
+  info(message: string): void {
+    if (this.settings.info) this.#record('I', message);
+  }
+
+  warning(message: string): void {
+    if (this.settings.warning) this.#record('W', message);
+  }
+
+  error(message: string): void {
+    if (this.settings.error) this.#record('E', message);
+  }
+
+  verbose(level: number, message: string): void {
+    if (this.settings.verboseLevel >= level) this.#record('I', message);
+  }
+
+  /** True when a verbose record of this level would be shown; spares building its text. */
+  isVerbose(level: number): boolean {
+    return this.settings.verboseLevel >= level;
+  }
+
+  /** A table as one info record: an empty first line, the table unescaped, an empty line. */
+  table(columns: readonly string[], rows: readonly (readonly string[])[]): void {
+    if (!this.settings.info) return;
+    const table = renderTable(columns, rows, this.#sink.width);
+    this.#write('I', `${this.#preamble('I', callerOf(3))}\n${table}\n`);
+  }
+
+  /** A line without a preamble on stdout, as `Signal (15) received.` */
+  plain(line: string): void {
+    this.#sink.stdout(`${line}\n`);
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #record(level: LogLevel, message: string): void {
+    this.#write(level, `${this.#preamble(level, callerOf(4))}${this.#escape ? quoteMessage(message) : message}\n`);
+  }
+
+  #preamble(level: LogLevel, source: string): string {
+    return formatPreamble(this.settings.format, level, EPOCH_US + performance.now() * 1000, source);
+  }
+
+  #write(level: LogLevel, text: string): void {
+    if (this.#file !== undefined) writeSync(this.#file, text);
+    else if (level === 'I') this.#sink.stdout(text);
+    else this.#sink.stderr(text);
+  }
+}
+
+/** `file:line` of the code that logged: the stack's frame at `depth` (0 = this function). */
+function callerOf(depth: number): string {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = depth + 1;
+  const stack = new Error().stack ?? '';
+  Error.stackTraceLimit = limit;
+  const frame = /([^\s()]+):(\d+):\d+\)?$/.exec(stack.split('\n')[depth] ?? '');
+  return frame === null ? 'server:0' : `${path.basename(frame[1] as string).replace(/[^\w.-]/g, '_')}:${frame[2]}`;
+}

@@ -1,0 +1,207 @@
+import type { LogSettings } from '../log/server-log.js';
+
+/** How the set of served models changes while the server runs. */
+export type ModelControlMode = 'none' | 'explicit' | 'poll';
+
+/** Names of API groups that can be restricted (spec: wire protocol, section 1.6). */
+export const RESTRICTED_CATEGORIES = [
+  'health',
+  'metadata',
+  'inference',
+  'shared-memory',
+  'model-config',
+  'model-repository',
+  'statistics',
+  'trace',
+  'logging',
+] as const;
+
+/** One group of APIs. */
+export type RestrictedCategory = (typeof RESTRICTED_CATEGORIES)[number];
+
+/** Header name and value that a caller must send, by group; a group that is absent is open. */
+export type Restrictions = ReadonlyMap<RestrictedCategory, { readonly key: string; readonly value: string }>;
+
+/** One listening address. */
+export interface EndpointOptions {
+  readonly enabled: boolean;
+  readonly address: string;
+  /** 0 = any free port. */
+  readonly port: number;
+}
+
+/** Options of the HTTP front end. */
+export interface HttpOptions extends EndpointOptions {
+  readonly reusePort: boolean;
+  /** Request headers whose names match become request parameters; undefined = none. */
+  readonly headerForward: RegExp | undefined;
+  /** Bytes; limits the JSON part, JSON tensors, raw bodies and decompressed bodies. */
+  readonly maxInputSize: number;
+  readonly restrictions: Restrictions;
+}
+
+/** Level of the compression of inference responses. */
+export type CompressionLevel = 'none' | 'low' | 'medium' | 'high';
+
+/** Options of the gRPC front end. Times in milliseconds; 0 = unset for the connection ages. */
+export interface GrpcOptions extends EndpointOptions {
+  readonly reusePort: boolean;
+  readonly headerForward: RegExp | undefined;
+  readonly restrictions: Restrictions;
+  readonly responseCompression: CompressionLevel;
+  readonly tls: GrpcTlsOptions | undefined;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
+  readonly keepalivePermitWithoutCalls: boolean;
+  readonly maxPingsWithoutData: number;
+  readonly minRecvPingIntervalWithoutDataMs: number;
+  readonly maxPingStrikes: number;
+  readonly maxConnectionAgeMs: number;
+  readonly maxConnectionAgeGraceMs: number;
+}
+
+/** Paths of PEM files. */
+export interface GrpcTlsOptions {
+  readonly certificate: string;
+  readonly key: string;
+  readonly rootCertificates: string;
+  /** Client certificates are asked for and checked. */
+  readonly mutual: boolean;
+}
+
+/** Options of the metrics endpoint. */
+export interface MetricsOptions extends EndpointOptions {
+  readonly cpu: boolean;
+  /** Gauges are renewed every half interval. */
+  readonly intervalMs: number;
+  /** False: no latency counters, and the counters that exist stay at 0, as in the original. */
+  readonly counterLatencies: boolean;
+}
+
+/** Start values of the trace settings. */
+export interface TraceOptions {
+  readonly mode: 'triton' | 'opentelemetry';
+  readonly level: readonly ('TIMESTAMPS' | 'TENSORS')[];
+  readonly rate: number;
+  readonly count: number;
+  readonly logFrequency: number;
+  readonly file: string;
+  /** Other settings of the mode, as given. */
+  readonly others: readonly (readonly [name: string, value: string])[];
+}
+
+/** A `--rate-limit-resource`: `device` -1 = every device. */
+export interface RateLimitResource {
+  readonly name: string;
+  readonly count: number;
+  readonly device: number;
+}
+
+/** Everything that `triton serve` can be told, complete and read-only. */
+export interface ServerOptions {
+  readonly id: string;
+  readonly exitTimeoutSeconds: number;
+  readonly log: Readonly<LogSettings>;
+  readonly repositories: readonly string[];
+  readonly exitOnError: boolean;
+  /** False with --disable-auto-complete-config. */
+  readonly autoComplete: boolean;
+  readonly strictReadiness: boolean;
+  readonly modelControlMode: ModelControlMode;
+  readonly repositoryPollSeconds: number;
+  readonly loadModels: readonly string[];
+  readonly modelConfigName: string;
+  readonly modelLoadThreadCount: number;
+  readonly modelLoadRetryCount: number;
+  readonly http: HttpOptions;
+  readonly grpc: GrpcOptions;
+  readonly metrics: MetricsOptions;
+  readonly trace: TraceOptions;
+  /** `--backend-config`, in order; `backend` '' = for all. */
+  readonly backendConfig: readonly { readonly backend: string; readonly key: string; readonly value: string }[];
+  readonly backendDirectory: string;
+  readonly repoagentDirectory: string;
+  readonly cacheDirectory: string;
+  /** `--cache-config`, by cache, in order. */
+  readonly cacheConfig: readonly { readonly cache: string; readonly key: string; readonly value: string }[];
+  readonly rateLimit: boolean;
+  readonly rateLimitResources: readonly RateLimitResource[];
+  readonly pinnedMemoryPoolBytes: number;
+  readonly minComputeCapability: number;
+  readonly allowClientSharedMemory: boolean;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** `ServerOptions` while the command line is read. */
+export interface OptionsDraft
+  extends Mutable<
+    Omit<ServerOptions, 'http' | 'grpc' | 'metrics' | 'trace' | 'log' | 'repositories' | 'loadModels' | 'backendConfig'>
+  > {
+  repositories: string[];
+  loadModels: string[];
+  backendConfig: { backend: string; key: string; value: string }[];
+  log: Mutable<LogSettings>;
+  http: Mutable<HttpOptions>;
+  grpc: Mutable<GrpcOptions>;
+  metrics: Mutable<MetricsOptions>;
+  trace: Mutable<TraceOptions>;
+}
+
+/** The values that hold when an option is not given. The metrics address follows the HTTP address unless it is given. */
+export function defaultServerOptions(): OptionsDraft {
+  return {
+    id: 'triton',
+    exitTimeoutSeconds: 30,
+    log: { info: true, warning: true, error: true, verboseLevel: 0, format: 'default', file: '' },
+    repositories: [],
+    exitOnError: true,
+    autoComplete: true,
+    strictReadiness: true,
+    modelControlMode: 'none',
+    repositoryPollSeconds: 15,
+    loadModels: [],
+    modelConfigName: '',
+    modelLoadThreadCount: 4,
+    modelLoadRetryCount: 0,
+    http: {
+      enabled: true,
+      address: '0.0.0.0',
+      port: 8000,
+      reusePort: false,
+      headerForward: undefined,
+      maxInputSize: 67108864,
+      restrictions: new Map(),
+    },
+    grpc: {
+      enabled: true,
+      address: '0.0.0.0',
+      port: 8001,
+      reusePort: false,
+      headerForward: undefined,
+      restrictions: new Map(),
+      responseCompression: 'none',
+      tls: undefined,
+      keepaliveTimeMs: 7200000,
+      keepaliveTimeoutMs: 20000,
+      keepalivePermitWithoutCalls: false,
+      maxPingsWithoutData: 2,
+      minRecvPingIntervalWithoutDataMs: 300000,
+      maxPingStrikes: 2,
+      maxConnectionAgeMs: 0,
+      maxConnectionAgeGraceMs: 0,
+    },
+    metrics: { enabled: true, address: '', port: 8002, cpu: true, intervalMs: 2000, counterLatencies: true },
+    trace: { mode: 'triton', level: [], rate: 1000, count: -1, logFrequency: 0, file: '', others: [] },
+    backendConfig: [],
+    backendDirectory: '/opt/tritonserver/backends',
+    repoagentDirectory: '/opt/tritonserver/repoagents',
+    cacheDirectory: '/opt/tritonserver/caches',
+    cacheConfig: [],
+    rateLimit: false,
+    rateLimitResources: [],
+    pinnedMemoryPoolBytes: 268435456,
+    minComputeCapability: 0,
+    allowClientSharedMemory: false,
+  };
+}
