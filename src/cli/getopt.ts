@@ -23,17 +23,28 @@ export interface GetoptMatch {
 export interface GetoptResult {
   readonly matches: readonly GetoptMatch[];
   readonly positionals: readonly string[];
-  /** Without the program's name in front, e.g. `unrecognized option '--foo'`. */
-  readonly errors: readonly { readonly message: string; readonly afterMatches: number }[];
+  readonly errors: readonly GetoptError[];
+}
+
+/** A malformed option. */
+export interface GetoptError {
+  /** glibc's text without the program's name in front, e.g. `unrecognized option '--foo'`. */
+  readonly message: string;
+  /** How many matches stood before it. */
+  readonly afterMatches: number;
+  /** `missing`: the value of a long option; `excess`: a value for a flag; `short`: unknown letter or without value. */
+  readonly kind: 'unknown' | 'ambiguous' | 'missing' | 'excess' | 'short';
+  /** The argument as typed; for `short` just `-<letter>`. */
+  readonly text: string;
 }
 
 /** Parses a command line. All errors are collected (getopt goes on after each); callers decide which one ends them. */
 export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): GetoptResult {
   const matches: GetoptMatch[] = [];
   const positionals: string[] = [];
-  const errors: { message: string; afterMatches: number }[] = [];
-  const fail = (message: string): void => {
-    errors.push({ message, afterMatches: matches.length });
+  const errors: GetoptError[] = [];
+  const fail = (message: string, kind: GetoptError['kind'], text: string): void => {
+    errors.push({ message, afterMatches: matches.length, kind, text });
   };
 
   for (let i = 0; i < args.length; i++) {
@@ -48,14 +59,15 @@ export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): G
       const inline = equals < 0 ? undefined : arg.slice(equals + 1);
       const found = findLong(name, specs);
       if (found === undefined) {
-        fail(`unrecognized option '${arg}'`);
+        fail(`unrecognized option '${arg}'`, 'unknown', arg);
       } else if (Array.isArray(found)) {
-        fail(`option '${arg}' is ambiguous; possibilities:${found.map((s) => ` '--${s.name}'`).join('')}`);
+        const names = found.map((s) => ` '--${s.name}'`).join('');
+        fail(`option '${arg}' is ambiguous; possibilities:${names}`, 'ambiguous', arg);
       } else if (found.argument === 'none' && inline !== undefined) {
-        fail(`option '--${found.name}' doesn't allow an argument`);
+        fail(`option '--${found.name}' doesn't allow an argument`, 'excess', arg);
       } else if (found.argument === 'required' && inline === undefined) {
         if (i + 1 < args.length) matches.push({ name: found.name, value: args[++i], short: false });
-        else fail(`option '--${found.name}' requires an argument`);
+        else fail(`option '--${found.name}' requires an argument`, 'missing', arg);
       } else {
         matches.push({ name: found.name, value: inline, short: false });
       }
@@ -72,7 +84,7 @@ export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): G
       const letter = arg[k] as string;
       const spec = specs.find((s) => s.short === letter);
       if (spec === undefined) {
-        fail(`invalid option -- '${letter}'`);
+        fail(`invalid option -- '${letter}'`, 'short', `-${letter}`);
         continue;
       }
       const name = spec.name || letter;
@@ -83,7 +95,7 @@ export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): G
       if (k + 1 < arg.length) matches.push({ name, value: arg.slice(k + 1), short: true });
       else if (spec.argument === 'optional') matches.push({ name, value: undefined, short: true });
       else if (index + 1 < args.length) matches.push({ name, value: args[++index], short: true });
-      else fail(`option requires an argument -- '${letter}'`);
+      else fail(`option requires an argument -- '${letter}'`, 'short', `-${letter}`);
       return index;
     }
     return index;

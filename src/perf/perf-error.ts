@@ -1,0 +1,43 @@
+/** Exit statuses of `triton perf` (spec of the load generator, section 1). */
+export const PerfExit = {
+  SUCCESS: 0,
+  /** The only level of a sweep was not stable. */
+  STABILITY: 2,
+  /** A window held no completed request. */
+  OPTION: 3,
+  /** Everything else: usage, connection, configuration, input data, load. */
+  GENERIC: 99,
+} as const;
+
+/** A failure that ends a measurement. `message` is what is printed to stderr (a line end follows it). */
+export class PerfError extends Error {
+  override readonly name = 'PerfError';
+  /** Exit status of the program. */
+  readonly exit: number;
+  /** True when the usage text stands before the message. */
+  readonly usage: boolean;
+  /** How many empty lines follow the message: the original's error objects print their own. */
+  readonly emptyLines: number;
+
+  constructor(message: string, options: { exit?: number; usage?: boolean; emptyLines?: number } = {}) {
+    super(message);
+    this.exit = options.exit ?? PerfExit.GENERIC;
+    this.usage = options.usage ?? false;
+    this.emptyLines = options.emptyLines ?? 1;
+  }
+}
+
+/** A wrong command line: the usage text, `Error: <text>`, an empty line. */
+export function usageError(text: string): PerfError {
+  return new PerfError(`Error: ${text}`, { usage: true });
+}
+
+/** A failure while starting up: `error: <what>: <message>` and an empty line. */
+export function startUpError(what: string, message: string): PerfError {
+  return new PerfError(`error: ${what}: ${message}`);
+}
+
+/** Unusable input data: like a start-up failure, with one more empty line. */
+export function inputDataError(message: string): PerfError {
+  return new PerfError(`error: Failed to init manager inputs: ${message}`, { emptyLines: 2 });
+}
