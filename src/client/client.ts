@@ -85,10 +85,36 @@ export interface ModelMetadata {
   readonly outputs: readonly TensorMetadata[];
 }
 
+/** A request encoded once, to be sent any number of times. Made by `prepare` of the client that sends it. */
+export interface PreparedCall {
+  readonly protocol: 'http' | 'grpc';
+  /** Bytes of the encoded request, without the transport's own headers. */
+  readonly byteLength: number;
+}
+
+/**
+ * When the parts of a call happened, in nanoseconds of the clock of `nowNs`. What counts as send and receive is what
+ * NVIDIA's client libraries count: HTTP, from the start of the transfer to the last byte handed over and from the first
+ * to the last byte of the answer; gRPC, building the request and unpacking the answer.
+ */
+export interface CallTiming {
+  readonly sendStartNs: number;
+  readonly sendEndNs: number;
+  readonly receiveStartNs: number;
+  readonly receiveEndNs: number;
+}
+
+/** A successful answer that was not decoded yet. */
+export interface RawInferResult {
+  readonly timing: CallTiming;
+  /** Decodes it; throws a TritonError (INTERNAL) for an answer that is not well formed. */
+  decode(): InferResult;
+}
+
 /** A bidirectional inference stream (gRPC): write calls, iterate over results and in-band errors. */
 export interface InferStream extends AsyncIterable<StreamEvent> {
   /** Resolves when the message was handed to the transport (back-pressure). */
-  send(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): Promise<void>;
+  send(call: InferCall | PreparedCall, options?: { enableEmptyFinalResponse?: boolean }): Promise<void>;
   /** Half-closes: the server finishes what is in flight, the iteration ends. */
   end(): void;
   cancel(): void;
@@ -117,6 +143,10 @@ export interface InferenceServerClient {
   ): Promise<void>;
   unloadModel(name: string, parameters?: { unloadDependents?: boolean }, options?: CallOptions): Promise<void>;
   infer(call: InferCall, options?: CallOptions): Promise<InferResult>;
+  /** Encodes a request once, for repeated sending: the data is copied, changes of its buffers have no effect. */
+  prepare(call: InferCall): PreparedCall;
+  /** Sends a prepared request; the answer is decoded only if asked for. The cheapest way to send the same again. */
+  inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult>;
   /** gRPC only; the HTTP client rejects with UNSUPPORTED and says to use gRPC. */
   stream(options?: CallOptions): InferStream;
   close(): Promise<void>;

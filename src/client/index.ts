@@ -1,1 +1,29 @@
-export type * from './client.js';
+/** The client library: everything a program needs to talk to an inference server over HTTP or gRPC. */
+export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../engine/engine-api.js';
+export { DATATYPES, type Datatype, elementCount, elementSize, isDatatype } from '../protocol/datatype.js';
+export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js';
+export type { ModelConfig } from '../protocol/proto/model-config.js';
+export type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
+export { type Classification, classifications, parseClassification } from './classification.js';
+export type {
+  CallOptions,
+  CallTiming,
+  ClientOptions,
+  InferCall,
+  InferenceServerClient,
+  InferInput,
+  InferRequestedOutput,
+  InferResult,
+  InferStream,
+  ModelMetadata,
+  PreparedCall,
+  RawInferResult,
+  ServerMetadata,
+  SharedMemoryReference,
+  StreamEvent,
+  TlsOptions,
+} from './client.js';
+export { createClient } from './create-client.js';
+export { createGrpcClient } from './grpc/grpc-client.js';
+export { createHttpClient } from './http/http-client.js';
+export { bytesElements, inferInput, type TensorArray, tensorValues } from './tensor-values.js';

@@ -1,0 +1,267 @@
+import { Pool } from 'undici';
+import type { IndexEntry, ModelStatistics } from '../../engine/engine-api.js';
+import { invalidArg, TritonError } from '../../protocol/error.js';
+import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../protocol/infer/http-client.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type {
+  CallOptions,
+  ClientOptions,
+  InferCall,
+  InferenceServerClient,
+  InferResult,
+  InferStream,
+  ModelMetadata,
+  PreparedCall,
+  RawInferResult,
+  ServerMetadata,
+} from '../client.js';
+import { parseServerUrl } from '../url.js';
+import { compressBody, decompressBody } from './compress.js';
+import { errorOfAnswer } from './error-of-answer.js';
+import { exchange, type HttpRequest, type HttpResponse } from './exchange.js';
+import { modelPath, repositoryPath, statisticsPath } from './paths.js';
+import {
+  parseJsonAnswer,
+  readModelMetadata,
+  readModelStatistics,
+  readRepositoryIndex,
+  readServerMetadata,
+} from './read-answers.js';
+
+/** Connections that a client opens at most, unless told otherwise. */
+const DEFAULT_CONNECTIONS = 128;
+/** Bodies up to this size leave as one buffer; the chunks of larger ones are written one by one, without a copy. */
+const MAX_JOINED_BODY = 64 * 1024;
+
+/** A client over HTTP/1.1 with keep-alive connections. Nothing is sent before the first call. */
+export function createHttpClient(options: ClientOptions): InferenceServerClient {
+  return new HttpClient(options);
+}
+
+/** Everything about a request that does not change from one sending to the next. */
+class HttpPreparedCall implements PreparedCall {
+  readonly protocol = 'http';
+  readonly byteLength: number;
+  readonly request: HttpRequest;
+
+  constructor(request: HttpRequest, byteLength: number) {
+    this.request = request;
+    this.byteLength = byteLength;
+  }
+}
+
+class HttpClient implements InferenceServerClient {
+  readonly protocol = 'http';
+  readonly #pool: Pool;
+  readonly #basePath: string;
+  readonly #timeoutMs: number;
+  readonly #compression: 'none' | 'gzip' | 'deflate';
+
+  constructor(options: ClientOptions) {
+    const address = parseServerUrl(options.url);
+    const { tls } = options;
+    const secure = address.secure || tls !== undefined;
+    this.#basePath = address.basePath;
+    this.#timeoutMs = options.timeoutMs ?? 0;
+    this.#compression = options.compression ?? 'none';
+    this.#pool = new Pool(`${secure ? 'https' : 'http'}://${address.authority}`, {
+      connections: options.maxConnections ?? DEFAULT_CONNECTIONS,
+      // Limits are the calls' own: a model may compute for as long as it likes.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      ...(secure
+        ? {
+            connect: {
+              ...(tls?.rootCertificates === undefined ? {} : { ca: tls.rootCertificates }),
+              ...(tls?.certificate === undefined ? {} : { cert: tls.certificate }),
+              ...(tls?.privateKey === undefined ? {} : { key: tls.privateKey }),
+              ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
+              rejectUnauthorized: tls?.verifyPeer ?? true,
+            },
+          }
+        : {}),
+    });
+  }
+
+  isServerLive(options?: CallOptions): Promise<boolean> {
+    return this.#isOk('/v2/health/live', options);
+  }
+
+  isServerReady(options?: CallOptions): Promise<boolean> {
+    return this.#isOk('/v2/health/ready', options);
+  }
+
+  isModelReady(name: string, version?: string, options?: CallOptions): Promise<boolean> {
+    return this.#isOk(modelPath(name, version, 'ready'), options);
+  }
+
+  async serverMetadata(options?: CallOptions): Promise<ServerMetadata> {
+    return readServerMetadata(await this.#get('/v2', 'server metadata', options));
+  }
+
+  async modelMetadata(name: string, version?: string, options?: CallOptions): Promise<ModelMetadata> {
+    return readModelMetadata(await this.#get(modelPath(name, version), 'model metadata', options));
+  }
+
+  async modelConfig(name: string, version?: string, options?: CallOptions): Promise<ModelConfig> {
+    const response = await this.#call('GET', modelPath(name, version, 'config'), undefined, options);
+    const { configFromJson } = await import('../../modelconfig/json.js');
+    return configFromJson(Buffer.from(response.body).toString('utf8'));
+  }
+
+  async modelStatistics(name = '', version?: string, options?: CallOptions): Promise<readonly ModelStatistics[]> {
+    return readModelStatistics(await this.#get(statisticsPath(name, version), 'model statistics', options));
+  }
+
+  async repositoryIndex(ready = false, options?: CallOptions): Promise<readonly IndexEntry[]> {
+    const body = ready ? Buffer.from('{"ready":true}') : undefined;
+    const response = await this.#call('POST', '/v2/repository/index', body, options);
+    return readRepositoryIndex(parseJsonAnswer(response.body, 'repository index'));
+  }
+
+  async loadModel(
+    name: string,
+    parameters: { config?: string; files?: ReadonlyMap<string, Uint8Array> } = {},
+    options?: CallOptions,
+  ): Promise<void> {
+    const sent: Record<string, string> = {};
+    if (parameters.config !== undefined) sent['config'] = parameters.config;
+    for (const [path, content] of parameters.files ?? []) {
+      const key = path.startsWith('file:') ? path : `file:${path}`;
+      sent[key] = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('base64');
+    }
+    const body = Object.keys(sent).length === 0 ? {} : { parameters: sent };
+    await this.#call('POST', repositoryPath(name, 'load'), Buffer.from(JSON.stringify(body)), options);
+  }
+
+  async unloadModel(name: string, parameters?: { unloadDependents?: boolean }, options?: CallOptions): Promise<void> {
+    const body = { parameters: { unload_dependents: parameters?.unloadDependents ?? false } };
+    await this.#call('POST', repositoryPath(name, 'unload'), Buffer.from(JSON.stringify(body)), options);
+  }
+
+  async infer(call: InferCall, options?: CallOptions): Promise<InferResult> {
+    const response = await this.#send(this.#encode(call), options);
+    return decodeResult(response);
+  }
+
+  prepare(call: InferCall): PreparedCall {
+    const { request, byteLength } = this.#encode(call);
+    const body = request.body as Uint8Array | readonly Uint8Array[];
+    // A copy, so that later changes of the caller's buffers do not show.
+    return new HttpPreparedCall(
+      { ...request, body: Array.isArray(body) ? joined(body) : Buffer.from(body as Uint8Array) },
+      byteLength,
+    );
+  }
+
+  async inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult> {
+    if (!(prepared instanceof HttpPreparedCall))
+      throw invalidArg('the request was prepared by a client of another protocol');
+    const response = await this.#send(prepared, options);
+    return { timing: response.timing, decode: () => decodeResult(response) };
+  }
+
+  stream(): InferStream {
+    throw new TritonError('UNSUPPORTED', 'HTTP has no inference streams; use the gRPC client (createGrpcClient)');
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  #encode(call: InferCall): HttpPreparedCall {
+    const { chunks, byteLength, headerLength } = encodeHttpInferRequest(call);
+    const headers =
+      headerLength === undefined
+        ? ['content-type', 'application/json']
+        : ['content-type', 'application/octet-stream', 'Inference-Header-Content-Length', String(headerLength)];
+    if (byteLength > MAX_JOINED_BODY) headers.push('content-length', String(byteLength));
+    return new HttpPreparedCall(
+      {
+        method: 'POST',
+        path: this.#basePath + modelPath(call.modelName, call.modelVersion, 'infer'),
+        headers,
+        body: byteLength > MAX_JOINED_BODY ? chunks : joined(chunks),
+      },
+      byteLength,
+    );
+  }
+
+  /** Sends an inference request; resolves with a good answer, decompressed. */
+  async #send(prepared: HttpPreparedCall, options: CallOptions | undefined): Promise<HttpResponse> {
+    let { request } = prepared;
+    if (this.#compression !== 'none') request = await this.#compressed(request);
+    if (options?.headers !== undefined) request = withHeaders(request, options.headers);
+    const response = await exchange(this.#pool, request, options?.timeoutMs ?? this.#timeoutMs, options?.signal);
+    if (response.status !== 200) throw errorOfAnswer(response);
+    if (response.encoding === undefined) return response;
+    return { ...response, body: await decompressBody(response.body, response.encoding) };
+  }
+
+  async #compressed(request: HttpRequest): Promise<HttpRequest> {
+    const encoding = this.#compression as 'gzip' | 'deflate';
+    const body = await compressBody(joined(chunksOf(request.body)), encoding);
+    const headers: string[] = [];
+    for (let i = 0; i < request.headers.length; i += 2) {
+      if (request.headers[i] !== 'content-length') headers.push(...request.headers.slice(i, i + 2));
+    }
+    headers.push('content-encoding', encoding, 'accept-encoding', encoding);
+    return { ...request, headers, body };
+  }
+
+  async #isOk(path: string, options: CallOptions | undefined): Promise<boolean> {
+    const response = await this.#request('GET', path, undefined, options);
+    return response.status === 200;
+  }
+
+  async #get(path: string, what: string, options: CallOptions | undefined): Promise<unknown> {
+    return parseJsonAnswer((await this.#call('GET', path, undefined, options)).body, what);
+  }
+
+  async #call(
+    method: 'GET' | 'POST',
+    path: string,
+    body: Uint8Array | undefined,
+    options: CallOptions | undefined,
+  ): Promise<HttpResponse> {
+    const response = await this.#request(method, path, body, options);
+    if (response.status !== 200) throw errorOfAnswer(response);
+    return response;
+  }
+
+  #request(
+    method: 'GET' | 'POST',
+    path: string,
+    body: Uint8Array | undefined,
+    options: CallOptions | undefined,
+  ): Promise<HttpResponse> {
+    const headers = body === undefined ? [] : ['content-type', 'application/json'];
+    const request = { method, path: this.#basePath + path, headers, ...(body === undefined ? {} : { body }) };
+    return exchange(
+      this.#pool,
+      withHeaders(request, options?.headers),
+      options?.timeoutMs ?? this.#timeoutMs,
+      options?.signal,
+    );
+  }
+}
+
+function decodeResult(response: HttpResponse): InferResult {
+  return decodeHttpInferResponse(response.body, response.headerLength);
+}
+
+function withHeaders(request: HttpRequest, headers: Readonly<Record<string, string>> | undefined): HttpRequest {
+  if (headers === undefined) return request;
+  return { ...request, headers: [...request.headers, ...Object.entries(headers).flat()] };
+}
+
+function chunksOf(body: HttpRequest['body']): readonly Uint8Array[] {
+  if (body === undefined) return [];
+  return body instanceof Uint8Array ? [body] : body;
+}
+
+function joined(chunks: readonly Uint8Array[]): Buffer {
+  const first = chunks[0];
+  if (chunks.length === 1 && first !== undefined) return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  return Buffer.concat(chunks);
+}

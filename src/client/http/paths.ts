@@ -1,0 +1,21 @@
+/** Request paths of the HTTP protocol. Names are percent-encoded, so that any name makes one path segment. */
+
+/** Path of a model: `/v2/models/NAME[/versions/VERSION][/ACTION]`. */
+export function modelPath(name: string, version: string | undefined, action?: string): string {
+  const versions = version ? `/versions/${quote(version)}` : '';
+  return `/v2/models/${quote(name)}${versions}${action === undefined ? '' : `/${action}`}`;
+}
+
+/** Path of the statistics of one model, or of all models when the name is empty. */
+export function statisticsPath(name: string, version: string | undefined): string {
+  return name === '' ? '/v2/models/stats' : modelPath(name, version, 'stats');
+}
+
+/** Path of a repository operation on one model. */
+export function repositoryPath(name: string, action: 'load' | 'unload'): string {
+  return `/v2/repository/models/${quote(name)}/${action}`;
+}
+
+function quote(name: string): string {
+  return encodeURIComponent(name);
+}
