@@ -106,14 +106,7 @@ class Parser {
     }
   }
 
-  #value(
-    schema: MessageSchema,
-    message: Message,
-    name: string,
-    field: Field,
-    path: FieldPath,
-    start: Position,
-  ): void {
+  #value(schema: MessageSchema, message: Message, name: string, field: Field, path: FieldPath, start: Position): void {
     const isMessage = field.cardinality === 'map' || typeof field.type === 'function';
     if (isMessage) this.#take(':');
     else this.#consume(':');

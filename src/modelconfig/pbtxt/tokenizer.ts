@@ -166,8 +166,10 @@ export class Tokenizer {
   #scanString(delimiter: number): void {
     for (;;) {
       const c = this.#char;
-      if (c === 0) return this.#error('Unexpected end of string.');
-      if (c === NEWLINE) return this.#error('String literals cannot cross line boundaries.');
+      if (c === 0 || c === NEWLINE) {
+        this.#error(c === 0 ? 'Unexpected end of string.' : 'String literals cannot cross line boundaries.');
+        return;
+      }
       this.#advance();
       if (c === delimiter) return;
       if (c === 0x5c) this.#scanEscape();
@@ -195,7 +197,7 @@ export class Tokenizer {
     for (;;) {
       this.#skipWhile(isWhitespace);
       if (this.#char !== 0x23) return;
-      while (!this.#atEnd && this.#char !== NEWLINE) this.#advance();
+      this.#skipWhile((c) => c !== NEWLINE);
     }
   }
 

@@ -1,5 +1,11 @@
-import { type EnumSchema, type Field, type FieldTable, type MessageSchema, zeroOf } from '../../protocol/proto/schema.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
+import {
+  type EnumSchema,
+  type Field,
+  type FieldTable,
+  type MessageSchema,
+  zeroOf,
+} from '../../protocol/proto/schema.js';
 import { escapeString } from './string-literal.js';
 
 type Message = Readonly<Record<string, unknown>>;

@@ -1,0 +1,31 @@
+import { type ErrorCodeName, TritonError } from '../protocol/error.js';
+import type { FieldPath } from './pbtxt/position-map.js';
+
+/** One rule that a configuration breaks. */
+export interface Fault {
+  /** Kebab-case name of the rule. */
+  readonly rule: string;
+  readonly code: ErrorCodeName;
+  /** The server's text. */
+  readonly message: string;
+  /** Field at fault; of a missing field its own path, or that of the message it should be in. */
+  readonly path: FieldPath;
+  /** How to mend it, in one sentence. */
+  readonly remedy?: string;
+}
+
+/** Collects faults in the order of the checks. */
+export class Faults {
+  readonly list: Fault[] = [];
+
+  /** Adds a fault with code INVALID_ARG. */
+  add(rule: string, path: FieldPath, message: string, remedy?: string): void {
+    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...(remedy === undefined ? {} : { remedy }) });
+  }
+}
+
+/** Throws the first fault as the error that the server reports; does nothing when there is none. */
+export function throwFirst(faults: readonly Fault[]): void {
+  const first = faults[0];
+  if (first !== undefined) throw new TritonError(first.code, first.message);
+}

@@ -1,0 +1,93 @@
+/** Rules of the whole configuration (spec: model repository, section 4.3). */
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Faults } from '../fault.js';
+import { ENSEMBLE_PLATFORM } from '../normalize.js';
+
+const BACKEND_OF_PLATFORM: Readonly<Record<string, string>> = {
+  tensorflow_graphdef: 'tensorflow',
+  tensorflow_savedmodel: 'tensorflow',
+  tensorrt_plan: 'tensorrt',
+  onnxruntime_onnx: 'onnxruntime',
+  pytorch_libtorch: 'pytorch',
+};
+const BACKENDS_WITH_PLATFORM: ReadonlySet<string> = new Set(Object.values(BACKEND_OF_PLATFORM));
+
+/** Rules 1 to 7: name, platform and backend, batch size, version policy. */
+export function checkIdentity(config: ModelConfig, faults: Faults): void {
+  const { name, platform, backend } = config;
+  if (name === '') faults.add('name-missing', ['name'], "model configuration must specify 'name'");
+  if (backend === '' && platform !== ENSEMBLE_PLATFORM) {
+    faults.add(
+      'platform-unknown',
+      ['platform'],
+      `unexpected platform type '${platform}' for ${name}`,
+      platformRemedy(platform),
+    );
+  } else if (backend !== '' && platform === ENSEMBLE_PLATFORM) {
+    faults.add(
+      'ensemble-backend',
+      ['backend'],
+      `Ensemble model '${name}' must have platform type 'ensemble' and empty backend type`,
+      "Remove 'backend'.",
+    );
+  } else if (BACKENDS_WITH_PLATFORM.has(backend) && BACKEND_OF_PLATFORM[platform] !== backend) {
+    const fitting = Object.keys(BACKEND_OF_PLATFORM).filter((key) => BACKEND_OF_PLATFORM[key] === backend);
+    faults.add(
+      'platform-backend-pair',
+      ['platform'],
+      `unexpected 'platform' and 'backend' pair, got:${platform}, ${backend}`,
+      `Write platform ${fitting.map((text) => `"${text}"`).join(' or ')}, or leave 'platform' out.`,
+    );
+  }
+  if (config.max_batch_size < 0) {
+    faults.add(
+      'max-batch-size-negative',
+      ['max_batch_size'],
+      `'max_batch_size' must be non-negative value for ${name}`,
+      'Write 0 for a model that does not batch.',
+    );
+  }
+  if (config.version_policy === undefined) {
+    faults.add('version-policy-missing', ['version_policy'], `must specify 'version policy' for ${name}`);
+  }
+}
+
+/** Rules 23 and 24, and the label names of metrics, which the original does not survive. */
+export function checkExtras(config: ModelConfig, faults: Faults): void {
+  if (config.model_transaction_policy?.decoupled && config.response_cache?.enable) {
+    faults.add(
+      'cache-decoupled',
+      ['response_cache', 'enable'],
+      `Response Cache does not currently support model ${config.name} with 'decoupled' transaction policy. Please disable the response cache.`,
+      "Remove 'response_cache'.",
+    );
+  }
+  checkMetrics(config, faults);
+  for (const key of config.metric_tags.keys()) {
+    if (!/^(?:[a-zA-Z_][a-zA-Z0-9_]*)?$/.test(key)) {
+      faults.add(
+        'metric-tag-name',
+        ['metric_tags', key],
+        `metric tag '${key}' is not a valid label name for ${config.name}`,
+        'Use letters, digits and underscores only, and no digit in front.',
+      );
+    }
+  }
+}
+
+function checkMetrics(config: ModelConfig, faults: Faults): void {
+  for (const [i, control] of (config.model_metrics?.metric_control ?? []).entries()) {
+    const path = ['model_metrics', 'metric_control', i];
+    const add = (message: string) => faults.add('metric-control', path, message);
+    if (control.metric_identifier === undefined) add("metric control must specify 'metric_identifier'");
+    else if (control.metric_identifier.family === '') add("metric identifier must specify non-empty 'family'");
+    else if (control.histogram_options === undefined) add("metric control must specify 'histogram_options'");
+    else if (control.histogram_options.buckets.length === 0) add("histogram options must specify non-empty 'buckets'");
+  }
+}
+
+function platformRemedy(platform: string): string {
+  const backend = BACKENDS_WITH_PLATFORM.has(platform) || platform === 'python' || platform === 'openvino';
+  if (backend) return `Write backend: "${platform}" instead of platform.`;
+  return `Name the backend, e.g. backend: "onnxruntime", or a platform: ${Object.keys(BACKEND_OF_PLATFORM).join(', ')}.`;
+}
