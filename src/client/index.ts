@@ -1,10 +1,19 @@
 /** The client library: everything a program needs to talk to an inference server over HTTP or gRPC. */
 export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../engine/engine-api.js';
+export { type Classification, parseClassification } from '../protocol/classification.js';
 export { DATATYPES, type Datatype, elementCount, elementSize, isDatatype } from '../protocol/datatype.js';
 export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js';
 export type { ModelConfig } from '../protocol/proto/model-config.js';
 export type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
-export { type Classification, classifications, parseClassification } from './classification.js';
+export {
+  makeTensor,
+  type TensorValue,
+  type TensorValues,
+  tensorStrings,
+  tensorValues,
+} from '../protocol/tensor-values.js';
+export { type FixedDatatype, type TypedArrays, typedView } from '../protocol/typed-view.js';
+export { classifications } from './classification.js';
 export type {
   CallOptions,
   CallTiming,
@@ -26,4 +35,3 @@ export type {
 export { createClient } from './create-client.js';
 export { createGrpcClient } from './grpc/grpc-client.js';
 export { createHttpClient } from './http/http-client.js';
-export { bytesElements, inferInput, type TensorArray, tensorValues } from './tensor-values.js';
