@@ -1,0 +1,50 @@
+/** Smallest buffer that is reserved for a body. */
+const FIRST_SIZE = 16 * 1024;
+
+/**
+ * Collects the parts of a body into one contiguous buffer. What is declared is reserved at once up to a bound, so that
+ * a usual body is copied exactly once and a peer that only announces much cannot make us reserve it; beyond that, and
+ * for unknown lengths, the buffer doubles.
+ */
+export class BodyBuffer {
+  #buffer: Buffer;
+  #length = 0;
+
+  /** @param declared size in bytes, 0 if unknown. @param maxReserved bytes that may be reserved on its word. */
+  constructor(declared: number, maxReserved: number) {
+    const size = declared === 0 ? FIRST_SIZE : Math.min(declared, maxReserved);
+    // Not from Buffer's pool: the memory is ours alone, starts aligned, and pages not written to are never touched.
+    this.#buffer = Buffer.allocUnsafeSlow(size);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Copies `source[start, end)` to the end of the body. `total` is the declared size, 0 if unknown. */
+  append(source: Uint8Array, start: number, end: number, total: number): void {
+    const needed = this.#length + end - start;
+    if (needed > this.#buffer.length) this.#grow(needed, total);
+    if (start === 0 && end === source.length) this.#buffer.set(source, this.#length);
+    else this.#buffer.set(source.subarray(start, end), this.#length);
+    this.#length = needed;
+  }
+
+  /** The body: a view if the buffer is nearly full, else a copy of the right size. */
+  take(): Uint8Array {
+    if (this.#length === this.#buffer.length) return this.#buffer;
+    const view = this.#buffer.subarray(0, this.#length);
+    if (this.#length * 2 >= this.#buffer.length) return view;
+    const copy = Buffer.allocUnsafeSlow(this.#length);
+    copy.set(view);
+    return copy;
+  }
+
+  #grow(needed: number, total: number): void {
+    let size = Math.max(needed, this.#buffer.length * 2);
+    if (total > 0) size = Math.min(size, Math.max(total, needed));
+    const larger = Buffer.allocUnsafeSlow(size);
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
+  }
+}

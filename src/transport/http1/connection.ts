@@ -1,0 +1,337 @@
+import type { Duplex } from 'node:stream';
+import { BodyBuffer } from '../body-buffer.js';
+import { SocketWriter } from '../socket-writer.js';
+import { CR, LF } from './characters.js';
+import { ChunkedBody } from './chunked-body.js';
+import { HTTP1_FAULTS, type Http1Fault } from './faults.js';
+import type { Http1Head } from './head.js';
+import { HeadParser, NEED_MORE, NO_VERSION } from './head-parser.js';
+import type { Http1Connection, Http1Handler } from './http1-api.js';
+import type { ResolvedHttp1Options } from './http1-options.js';
+import { Input } from './input.js';
+import { Reply, type ReplyOwner } from './reply.js';
+import { latin1, type ReplyConnection, replyHead, replyPieces } from './reply-head.js';
+import { Request } from './request.js';
+
+/** What comes next on the connection. */
+const State = {
+  /** A request line or headers. */
+  HEAD: 0,
+  /** A body whose length is known. */
+  LENGTH_BODY: 1,
+  CHUNKED_BODY: 2,
+  /** The answer to the request that was read; what the peer sends meanwhile waits. */
+  ANSWER: 3,
+  /** Nothing: what still comes is dropped, until the peer closes too. */
+  DISCARD: 4,
+  CLOSED: 5,
+} as const;
+
+const NO_BODY = new Uint8Array(0);
+
+/** The state machine of one HTTP/1.x connection. */
+export class Connection implements Http1Connection, ReplyOwner {
+  readonly finished: Promise<void>;
+
+  readonly #socket: Duplex;
+  readonly #handler: Http1Handler;
+  readonly #options: ResolvedHttp1Options;
+  readonly #writer: SocketWriter;
+  readonly #parser: HeadParser;
+  readonly #input = new Input();
+  #state: number = State.HEAD;
+  /** Inside `#advance`: answers are collected and leave together at its end. */
+  #advancing = false;
+  #paused = false;
+  #peerEnded = false;
+  #closing = false;
+  #head: Http1Head | undefined;
+  #body: BodyBuffer | undefined;
+  #chunks: ChunkedBody | undefined;
+  #reply: Reply | undefined;
+  #drainListeners: (() => void)[] = [];
+  #linger: NodeJS.Timeout | undefined;
+
+  constructor(socket: Duplex, handler: Http1Handler, options: ResolvedHttp1Options) {
+    this.#socket = socket;
+    this.#handler = handler;
+    this.#options = options;
+    this.#writer = new SocketWriter(socket);
+    this.#parser = new HeadParser(options);
+    this.finished = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.#onSocketClose();
+        resolve();
+      });
+    });
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('end', () => this.#onEnd());
+    socket.on('drain', () => this.#onDrain());
+    // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
+    socket.on('error', () => {});
+    if (options.idleTimeoutMs > 0 && 'setTimeout' in socket) {
+      const timed = socket as Duplex & { setTimeout(ms: number, listener: () => void): void };
+      timed.setTimeout(options.idleTimeoutMs, () => {
+        if (this.#state !== State.ANSWER) socket.destroy();
+      });
+    }
+  }
+
+  get inFlight(): number {
+    return this.#reply === undefined ? 0 : 1;
+  }
+
+  shutdown(): void {
+    this.#closing = true;
+    if (this.#state === State.HEAD && this.#input.size === 0) this.#endAndDiscard();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  // Towards the reply
+
+  replyConnection(): ReplyConnection {
+    const head = this.#head!;
+    return { version: head.version, keepAlive: head.keepAlive && !this.#closing && !this.#peerEnded };
+  }
+
+  emit(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) this.#writer.push(piece);
+    if (this.#advancing) return;
+    if (this.#reply?.streaming) this.#writer.schedule();
+    else this.#writer.flush();
+  }
+
+  keepsUp(): boolean {
+    return this.#writer.backlog < this.#options.writeHighWater;
+  }
+
+  whenDrained(listener: () => void): void {
+    if (this.keepsUp()) {
+      listener();
+      return;
+    }
+    this.#drainListeners.push(listener);
+    this.#writer.flush();
+    if (!this.#writer.blocked) setImmediate(() => this.#onDrain());
+  }
+
+  replied(reply: Reply): void {
+    if (reply !== this.#reply) return;
+    const stays = this.replyConnection().keepAlive;
+    this.#reply = undefined;
+    this.#drainListeners = [];
+    if (!stays) {
+      this.#endAndDiscard();
+      return;
+    }
+    this.#state = State.HEAD;
+    if (this.#advancing) return;
+    this.#writer.flush();
+    this.#advance();
+    this.#regulate();
+  }
+
+  // From the socket
+
+  #onData(chunk: Buffer): void {
+    if (this.#state >= State.DISCARD) return;
+    this.#input.add(chunk);
+    if (this.#state !== State.ANSWER) this.#advance();
+    this.#regulate();
+  }
+
+  /** The peer sends no more. An answer to its last request still has a reader; one that goes on and on has not. */
+  #onEnd(): void {
+    this.#peerEnded = true;
+    if (this.#state === State.ANSWER) {
+      if (this.#reply?.streaming) this.#socket.destroy();
+    } else this.#endAndDiscard();
+  }
+
+  #onDrain(): void {
+    if (!this.keepsUp()) return;
+    const listeners = this.#drainListeners;
+    this.#drainListeners = [];
+    for (const listener of listeners) listener();
+  }
+
+  #onSocketClose(): void {
+    this.#state = State.CLOSED;
+    clearTimeout(this.#linger);
+    const reply = this.#reply;
+    this.#reply = undefined;
+    this.#body = undefined;
+    this.#chunks = undefined;
+    this.#input.start = this.#input.end;
+    this.#input.release();
+    this.#drainListeners = [];
+    reply?.gone();
+  }
+
+  /** Stops reading while later requests pile up behind the one being answered. */
+  #regulate(): void {
+    const full = this.#state === State.ANSWER && this.#input.size > this.#options.maxPipelinedSize;
+    if (full === this.#paused) return;
+    this.#paused = full;
+    if (full) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  // The machine
+
+  /** Reads on as far as the bytes go, or until an answer has to be waited for. */
+  #advance(): void {
+    this.#advancing = true;
+    while (this.#step());
+    this.#advancing = false;
+    this.#input.release();
+    this.#writer.flush();
+  }
+
+  /** One step; false if it cannot go on now. */
+  #step(): boolean {
+    switch (this.#state) {
+      case State.HEAD:
+        return this.#readHead();
+      case State.LENGTH_BODY:
+        return this.#readLengthBody();
+      case State.CHUNKED_BODY:
+        return this.#readChunkedBody();
+      default:
+        return false;
+    }
+  }
+
+  #readHead(): boolean {
+    const input = this.#input;
+    const { bytes, end } = input;
+    // RFC 9112 section 2.2: empty lines before a request are passed over.
+    if (this.#parser.fresh) {
+      while (input.start < end && (bytes[input.start] === CR || bytes[input.start] === LF)) input.start++;
+    }
+    if (input.start === end) {
+      if (this.#closing) this.#endAndDiscard();
+      return false;
+    }
+    const next = this.#parser.parse(bytes, input.start, end);
+    if (next === NEED_MORE) return false;
+    if (next < 0) {
+      if (next === NO_VERSION) this.#discard();
+      else this.#refuse(this.#parser.fault);
+      return false;
+    }
+    input.start = next;
+    const head = this.#parser.head;
+    this.#head = head;
+    if (head.expect) this.#writer.push(latin1(`HTTP/${head.version} 100 Continue\r\n\r\n`));
+    if (head.contentLength === 0) return this.#handle(NO_BODY);
+    if (head.contentLength < 0) {
+      this.#chunks = new ChunkedBody(this.#options);
+      this.#state = State.CHUNKED_BODY;
+      return true;
+    }
+    if (head.contentLength > this.#options.maxBodySize) {
+      this.#refuse('bodySize');
+      return false;
+    }
+    this.#state = State.LENGTH_BODY;
+    return true;
+  }
+
+  #readLengthBody(): boolean {
+    const input = this.#input;
+    const length = this.#head!.contentLength;
+    if (this.#body === undefined) {
+      if (input.size >= length) {
+        const start = input.start;
+        input.start += length;
+        // A view, not a copy: nobody writes to these bytes again (see Input).
+        return this.#handle(input.bytes.subarray(start, start + length));
+      }
+      if (input.size === 0) return false;
+      this.#body = new BodyBuffer(length, this.#options.maxReservedBodySize);
+    }
+    const until = Math.min(input.end, input.start + length - this.#body.length);
+    this.#body.append(input.bytes, input.start, until, length);
+    input.start = until;
+    if (this.#body.length < length) return false;
+    const body = this.#body.take();
+    this.#body = undefined;
+    return this.#handle(body);
+  }
+
+  #readChunkedBody(): boolean {
+    const input = this.#input;
+    const chunks = this.#chunks!;
+    const next = chunks.parse(input.bytes, input.start, input.end);
+    if (next >= 0) {
+      input.start = next;
+      this.#chunks = undefined;
+      return this.#handle(chunks.take());
+    }
+    if (next === NEED_MORE) input.start = input.end;
+    else this.#refuse(chunks.fault);
+    return false;
+  }
+
+  #handle(body: Uint8Array): boolean {
+    const reply = new Reply(this);
+    this.#reply = reply;
+    this.#state = State.ANSWER;
+    try {
+      this.#handler(new Request(this.#head!, body), reply);
+    } catch (error) {
+      this.#options.onHandlerError(error);
+      if (reply.streaming) this.#socket.destroy();
+      else reply.send(500, []);
+    }
+    return true;
+  }
+
+  // The end
+
+  #refuse(fault: Http1Fault): void {
+    const { status } = HTTP1_FAULTS[fault];
+    if (status !== 0) {
+      const version = this.#head?.version ?? '1.1';
+      const text =
+        fault === 'chunkCount'
+          ? `Chunked request body exceeds maximum of ${this.#options.maxBodyChunks} non-empty chunks. Send fewer or larger HTTP chunks.`
+          : HTTP1_FAULTS[fault].text;
+      const body = Buffer.from(JSON.stringify({ error: text }));
+      const headers = [['Content-Type', 'application/json']] as const;
+      const head = replyHead(status, headers, { length: body.length }, { version, keepAlive: false });
+      for (const piece of replyPieces(head, [body], body.length)) this.#writer.push(piece);
+    }
+    this.#endAndDiscard();
+  }
+
+  /**
+   * Sends what there is to send and closes our side; the peer's bytes are read and dropped for a while. Closing at once
+   * would make the system send a reset, which can overtake the answer.
+   */
+  #endAndDiscard(): void {
+    if (this.#state >= State.DISCARD) return;
+    this.#discard();
+    this.#writer.flush();
+    this.#socket.end();
+    if (this.#peerEnded || this.#linger !== undefined) return;
+    this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
+    this.#linger.unref();
+  }
+
+  #discard(): void {
+    this.#state = State.DISCARD;
+    this.#body = undefined;
+    this.#chunks = undefined;
+    this.#input.start = this.#input.end;
+    this.#input.release();
+    if (this.#paused) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * What ends an HTTP/1.1 connection on the parser's side. Status 0: closed without an answer, as the original does (spec:
+ * wire protocol, section 1.2); else answered and closed. Whatever could be read in two ways by two servers in a row
+ * (request smuggling) is a fault.
+ */
+export const HTTP1_FAULTS = {
+  requestLine: { status: 0, text: 'malformed request line' },
+  tokenSize: { status: 0, text: 'token too long' },
+  bareLineFeed: { status: 0, text: 'line ended by LF alone' },
+  contentLength: { status: 0, text: 'Content-Length is not a number' },
+  headSize: { status: 431, text: 'request line and headers too large' },
+  headerCount: { status: 431, text: 'too many headers' },
+  headerName: { status: 400, text: 'malformed header name' },
+  headerValue: { status: 400, text: 'malformed header value' },
+  foldedHeader: { status: 400, text: 'folded header line' },
+  twoLengths: { status: 400, text: 'more than one Content-Length' },
+  lengthAndChunking: { status: 400, text: 'both Content-Length and Transfer-Encoding' },
+  transferEncoding: { status: 400, text: 'transfer coding other than chunked' },
+  chunkSize: { status: 400, text: 'malformed chunk size' },
+  chunkEnd: { status: 400, text: 'chunk not ended by CRLF' },
+  chunkExtensions: { status: 400, text: 'chunk extensions too large' },
+  chunkCount: { status: 400, text: 'too many chunks' },
+  bodySize: { status: 413, text: 'body too large' },
+} as const;
+
+/** Name of a fault. */
+export type Http1Fault = keyof typeof HTTP1_FAULTS;

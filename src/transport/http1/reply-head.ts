@@ -1,0 +1,95 @@
+import { slab } from '../slab.js';
+import type { HeaderList } from './http1-api.js';
+
+/** Reason phrases; the first eight are the original's (spec: wire protocol, section 1.2), 405 differs from the registered one. */
+const REASONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  400: 'Bad Request',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Not Allowed',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+  204: 'No Content',
+  304: 'Not Modified',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+};
+
+/** Bodies up to this size are copied behind the head: one buffer is cheaper to send than two. */
+const COPY_SIZE = 16 * 1024;
+
+const statusLines = new Map<string, string>();
+
+/** How the end of the body is told. */
+export type ReplyFraming = { readonly length: number } | 'chunked';
+
+/** What the answer says about the connection. */
+export interface ReplyConnection {
+  readonly version: '1.0' | '1.1';
+  readonly keepAlive: boolean;
+}
+
+/** Status line and headers, up to the empty line. */
+export function replyHead(
+  status: number,
+  headers: HeaderList,
+  framing: ReplyFraming,
+  connection: ReplyConnection,
+): string {
+  let head = statusLine(status, connection.version);
+  let typed = false;
+  for (const [name, value] of headers) {
+    if (isContentType(name)) typed = true;
+    head += `${checked(name)}: ${checked(value)}\r\n`;
+  }
+  if (framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
+  else if (framing.length > 0 || connection.version === '1.1') head += `Content-Length: ${framing.length}\r\n`;
+  if (!typed) head += 'Content-Type: text/plain\r\n';
+  // Towards HTTP/1.0 closing is the rule and staying is said, towards 1.1 it is the other way round.
+  if (connection.version === '1.1') return connection.keepAlive ? `${head}\r\n` : `${head}Connection: close\r\n\r\n`;
+  return connection.keepAlive ? `${head}Connection: keep-alive\r\n\r\n` : `${head}\r\n`;
+}
+
+/** Head and body as pieces to send: one if the body is small. */
+export function replyPieces(head: string, body: readonly Uint8Array[], length: number): Uint8Array[] {
+  if (length > COPY_SIZE) return [latin1(head), ...body];
+  const buffer = slab.take(head.length + length);
+  buffer.write(head, 'latin1');
+  let at = head.length;
+  for (const part of body) {
+    buffer.set(part, at);
+    at += part.length;
+  }
+  return [buffer];
+}
+
+/** One byte for each character of the text. */
+export function latin1(text: string): Buffer {
+  const buffer = slab.take(text.length);
+  buffer.write(text, 'latin1');
+  return buffer;
+}
+
+function statusLine(status: number, version: '1.0' | '1.1'): string {
+  const key = version + status;
+  let line = statusLines.get(key);
+  if (line === undefined) {
+    line = `HTTP/${version} ${status} ${REASONS[status] ?? 'Status'}\r\n`;
+    if (statusLines.size < 1000) statusLines.set(key, line);
+  }
+  return line;
+}
+
+function isContentType(name: string): boolean {
+  return name.length === 12 && name.toLowerCase() === 'content-type';
+}
+
+/** A header must not be able to end its own line. */
+function checked(text: string): string {
+  if (/[\r\n\0]/.test(text)) throw new RangeError(`header contains a line break or NUL: ${JSON.stringify(text)}`);
+  return text;
+}
