@@ -47,7 +47,7 @@ export function toBinary<F extends FieldTable>(
 ): Uint8Array {
   const writer = new ProtoWriter();
   codecOf(schema).write(writer, message as Message);
-  return writer.finish();
+  return writer.cut();
 }
 
 /**

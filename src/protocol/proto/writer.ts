@@ -8,18 +8,23 @@ const TWO_32 = 0x1_0000_0000;
 export class ProtoWriter {
   #buffer: Buffer;
   #pos = 0;
+  /** Where the bytes begin that `cut` has not handed out yet. */
+  #start = 0;
 
   constructor(capacity = 256) {
     this.#buffer = Buffer.allocUnsafe(capacity);
   }
 
+  /** Number of bytes written since the last cut. */
   get length(): number {
-    return this.#pos;
+    return this.#pos - this.#start;
   }
 
-  /** What was written so far; a view, valid until the next write. */
-  finish(): Uint8Array {
-    return this.#buffer.subarray(0, this.#pos);
+  /** What was written since the last cut, as a view that stays valid: written bytes are never touched again. */
+  cut(): Uint8Array {
+    const part = this.#buffer.subarray(this.#start, this.#pos);
+    this.#start = this.#pos;
+    return part;
   }
 
   byte(value: number): void {
@@ -144,8 +149,11 @@ export class ProtoWriter {
   }
 
   #grow(needed: number): void {
-    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#pos + needed));
-    this.#buffer.copy(larger, 0, 0, this.#pos);
+    const used = this.#pos - this.#start;
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, used + needed));
+    this.#buffer.copy(larger, 0, this.#start, this.#pos);
     this.#buffer = larger;
+    this.#pos = used;
+    this.#start = 0;
   }
 }

@@ -1,0 +1,123 @@
+/** The classification extension: the k highest elements of an output as texts (spec: wire protocol, section 4). */
+import { encodeBytes } from './bytes.js';
+import { elementCount } from './datatype.js';
+import { invalidArg } from './error.js';
+import type { Tensor } from './tensor.js';
+import { type TypedArrays, typedView } from './typed-view.js';
+
+/** Most elements per batch entry that can be classified. */
+const MAX_ELEMENTS = 1_000_000;
+
+type Classifiable = Extract<keyof TypedArrays, `UINT${8 | 16 | 32 | 64}` | `INT${8 | 16 | 32 | 64}` | 'FP32' | 'FP64'>;
+
+const CLASSIFIABLE = new Set<string>([
+  'UINT8',
+  'UINT16',
+  'UINT32',
+  'UINT64',
+  'INT8',
+  'INT16',
+  'INT32',
+  'INT64',
+  'FP32',
+  'FP64',
+] satisfies Classifiable[]);
+
+/**
+ * The `count` highest elements of each batch entry as a BYTES tensor of texts `value:index` or `value:index:label`,
+ * highest first, equal values by ascending index. `batched`: the first dimension is the batch.
+ */
+export function classify(
+  output: Tensor,
+  count: number,
+  batched: boolean,
+  labels: readonly string[] | undefined,
+): Tensor {
+  const { name, datatype, shape } = output;
+  if (!CLASSIFIABLE.has(datatype)) {
+    throw invalidArg(`class result not available for output due to unsupported type '${datatype}'`);
+  }
+  const batch = batched ? (shape[0] ?? 1) : 1;
+  const perEntry = elementCount(batched ? shape.slice(1) : shape);
+  if (perEntry > MAX_ELEMENTS) throw invalidArg('classification output tensor too large');
+  const values = typedView(datatype as Classifiable, output.data) as ArrayLike<number | bigint>;
+  const classes = Math.min(count, perEntry);
+  const toText =
+    datatype === 'FP32' || datatype === 'FP64' ? (value: number | bigint) => toFixed6(Number(value)) : String;
+  const texts: string[] = [];
+  for (let entry = 0; entry < batch; entry++) {
+    const start = entry * perEntry;
+    for (const index of highest(values, start, perEntry, classes)) {
+      const label = labels?.[index];
+      const text = `${toText(values[start + index]!)}:${index}`;
+      texts.push(label === undefined || label === '' ? text : `${text}:${label}`);
+    }
+  }
+  return { name, datatype: 'BYTES', shape: batched ? [batch, classes] : [classes], data: encodeBytes(texts) };
+}
+
+/** One class of a classification result. */
+export interface Classification {
+  /** The value as the server printed it. */
+  readonly value: string;
+  readonly index: number;
+  /** Empty when the server has no label. */
+  readonly label: string;
+}
+
+/** Takes `value:index` or `value:index:label` apart; a label may contain colons. Throws INVALID_ARG on anything else. */
+export function parseClassification(text: string): Classification {
+  const [, value, index, label] = /^([^:]*):(\d+)(?::(.*))?$/s.exec(text) ?? [];
+  if (value === undefined || index === undefined) {
+    throw invalidArg(
+      `unexpected classification result '${text}', expecting <value>:<index> or <value>:<index>:<label>`,
+    );
+  }
+  return { value, index: Number(index), label: label ?? '' };
+}
+
+/** C's `%f`: six decimals, halves to even, never an exponent. */
+export function toFixed6(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
+  if (Math.abs(value) >= 1e21) return `${BigInt(value)}.000000`;
+  if (value === 0) return Object.is(value, -0) ? '-0.000000' : '0.000000';
+  // A double lies exactly between two 6-decimal texts only when it is an odd multiple of 1/128. JavaScript then rounds
+  // away from zero, C to the even digit.
+  if (Math.abs((value * 128) % 2) === 1) {
+    const exact = value.toFixed(7);
+    if (Number(exact.at(-2)) % 2 === 0) return exact.slice(0, -1);
+  }
+  return value.toFixed(6);
+}
+
+/** Indexes (from `start`) of the highest elements, best first. NaN is lower than everything. */
+function highest(
+  values: ArrayLike<number | bigint>,
+  start: number,
+  length: number,
+  count: number,
+): ArrayLike<number> & Iterable<number> {
+  const better = (a: number, b: number): boolean => {
+    const x = values[start + a]!;
+    const y = values[start + b]!;
+    if (x > y) return true;
+    if (x < y) return false;
+    // biome-ignore lint/suspicious/noSelfCompare: NaN is the only value that differs from itself, and bigint has none
+    if (x !== x || y !== y) return x === x;
+    return false;
+  };
+  if (count > 64) {
+    const order = Uint32Array.from({ length }, (_, i) => i);
+    order.sort((a, b) => (better(a, b) ? -1 : better(b, a) ? 1 : a - b));
+    return order.subarray(0, count);
+  }
+  const best: number[] = [];
+  for (let index = 0; index < length; index++) {
+    if (best.length === count && (count === 0 || !better(index, best[count - 1]!))) continue;
+    let place = Math.min(best.length, count - 1);
+    for (; place > 0 && better(index, best[place - 1]!); place--) best[place] = best[place - 1]!;
+    best[place] = index;
+  }
+  return best;
+}

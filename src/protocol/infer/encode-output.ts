@@ -1,0 +1,35 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import { classify } from '../classification.js';
+import { TritonError } from '../error.js';
+import type { Tensor } from '../tensor.js';
+import { type DecodedInferRequest, formOf, type OutputForm } from './output-form.js';
+import { unknownRegion } from './parameters.js';
+
+/** An output in the form that the client asked for. */
+export interface FormedOutput {
+  readonly form: OutputForm;
+  /** What the response tells: name, datatype and shape. */
+  readonly tensor: Tensor;
+  /** What the response carries; undefined when the data went to shared memory. */
+  readonly data: Uint8Array | undefined;
+}
+
+/** Brings an output into the form that the client asked for: classes instead of values, data into shared memory. */
+export function toOutputForm(output: Tensor, decoded: DecodedInferRequest, model: ReadyModel): FormedOutput {
+  const form = formOf(decoded, output.name);
+  if (form.classification > 0) {
+    const tensor = classify(output, form.classification, model.maxBatchSize > 0, model.labels(output.name));
+    return { form, tensor, data: tensor.data };
+  }
+  if (form.sharedMemory === undefined) return { form, tensor: output, data: output.data };
+  const { region, offset, byteSize } = form.sharedMemory;
+  if (output.data.length > byteSize) {
+    throw new TritonError(
+      'INTERNAL',
+      `shared memory size specified with the request for output '${output.name}' (${byteSize} bytes) should be at least ${output.data.length} bytes to hold the results`,
+    );
+  }
+  if (decoded.sharedMemory === undefined) throw unknownRegion(region);
+  decoded.sharedMemory.write(region, offset, output.data);
+  return { form, tensor: output, data: undefined };
+}
