@@ -9,6 +9,7 @@ const BACKEND_OF_PLATFORM: Readonly<Record<string, string>> = {
   tensorrt_plan: 'tensorrt',
   onnxruntime_onnx: 'onnxruntime',
   pytorch_libtorch: 'pytorch',
+  torch_aoti: 'pytorch',
 };
 const BACKENDS_WITH_PLATFORM: ReadonlySet<string> = new Set(Object.values(BACKEND_OF_PLATFORM));
 
