@@ -1,0 +1,252 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { InferenceResponse, PendingRequest } from '../../engine/request.js';
+import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
+import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
+import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
+import {
+  decodeModelInferRequest,
+  encodeModelInferResponse,
+  encodeModelStreamInferResponse,
+  type InferRequestMessage,
+  NO_PARAMETERS,
+  type ParameterMap,
+} from '../../protocol/proto/infer-codec.js';
+import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
+import { withForwardedHeaders } from '../forward-headers.js';
+import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
+import type { ServerContext } from '../server-context.js';
+import { finishWithError } from './respond.js';
+
+/** What a stopping server answers to requests that still come. */
+export const SHUTTING_DOWN = 'GRPC server is shutting down and has stopped accepting new requests.';
+
+const DECODE_OPTIONS = { maxInputSize: GRPC_MAX_MESSAGE_BYTES };
+const FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: true }]]);
+const NOT_FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: false }]]);
+
+/** ModelStreamInfer and the streams that are open, which a stopping server has to end. */
+export interface StreamInferMethod {
+  readonly method: GrpcMethod;
+  /** Refuses further requests; streams end as soon as nothing of theirs is in flight. */
+  shutdown(): void;
+}
+
+/** Makes the method for one server. */
+export function modelStreamInfer(context: ServerContext): StreamInferMethod {
+  const open = new Set<InferStreamSession>();
+  let stopping = false;
+  return {
+    method: {
+      kind: 'stream',
+      open(call) {
+        const session = new InferStreamSession(context, call, () => open.delete(session));
+        open.add(session);
+        if (stopping) session.shutdown();
+        return session;
+      },
+    },
+    shutdown() {
+      stopping = true;
+      for (const session of open) session.shutdown();
+    },
+  };
+}
+
+/** Place of one request's messages in the order of the stream. */
+interface Slot {
+  /** Messages that wait for earlier slots; undefined once the slot is at the head. */
+  waiting: (readonly Uint8Array[])[];
+  done: boolean;
+}
+
+/**
+ * One stream. Responses of models that answer once leave in the order of the requests: each such request has a slot, the
+ * first slot writes at once, the others collect. Responses of decoupled models leave as they come.
+ */
+class InferStreamSession implements GrpcStreamListener {
+  readonly #context: ServerContext;
+  readonly #call: GrpcCall;
+  readonly #onEnd: () => void;
+  readonly #endOnError: boolean;
+  readonly #slots: Slot[] = [];
+  readonly #pending = new Set<PendingRequest>();
+  /** Requests that have no final response yet. */
+  #open = 0;
+  #halfClosed = false;
+  #ended = false;
+  #stopping = false;
+
+  constructor(context: ServerContext, call: GrpcCall, onEnd: () => void) {
+    this.#context = context;
+    this.#call = call;
+    this.#onEnd = onEnd;
+    this.#endOnError = call.metadata('triton_grpc_error') === 'true';
+    if (context.options.grpc.responseCompression !== 'none') call.compress(context.options.grpc.responseCompression);
+    call.onCancel(() => {
+      this.#end();
+      this.#cancelAll();
+    });
+  }
+
+  onMessage(bytes: Uint8Array): void {
+    if (this.#ended) return;
+    let message: InferRequestMessage;
+    try {
+      message = decodeModelInferRequest(bytes);
+    } catch (reason) {
+      this.#fail(TritonError.from(reason));
+      return;
+    }
+    let slot: Slot | undefined;
+    try {
+      if (this.#stopping) throw new TritonError('UNAVAILABLE', SHUTTING_DOWN);
+      const model = this.#context.engine.model(message.modelName, message.modelVersion);
+      if (!model.decoupled) slot = this.#newSlot();
+      this.#submit(message, model, slot);
+    } catch (reason) {
+      // Before execution: only the id, no final flag.
+      slot ??= this.#newSlot();
+      this.#write(slot, errorMessage(TritonError.from(reason).message, message.id, '', '', NO_PARAMETERS));
+      this.#finishSlot(slot);
+      this.#endIfDone();
+    }
+  }
+
+  onHalfClose(): void {
+    this.#halfClosed = true;
+    this.#endIfDone();
+  }
+
+  shutdown(): void {
+    this.#stopping = true;
+    this.#endIfDone();
+  }
+
+  #submit(message: InferRequestMessage, model: ReadyModel, slot: Slot | undefined): void {
+    const { headerForward } = this.#context.options.grpc;
+    const decoded = decodeGrpcInferRequest(message, model, DECODE_OPTIONS);
+    const request =
+      headerForward === undefined
+        ? decoded.request
+        : withForwardedHeaders(decoded.request, headerForward, this.#call.metadataEntries());
+    const wantsEmptyFinal = message.parameters.get('triton_enable_empty_final_response')?.value === true;
+    const pending = model.submit(request, (response, final) => {
+      if (final) {
+        this.#open--;
+        this.#pending.delete(pending);
+      }
+      if (this.#ended) return;
+      if (response !== undefined) this.#answer(response, final, message, decoded, model, slot);
+      else if (final && model.decoupled && wantsEmptyFinal) {
+        this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))));
+      }
+      if (!final) return;
+      if (slot !== undefined) this.#finishSlot(slot);
+      this.#endIfDone();
+    });
+    this.#open++;
+    this.#pending.add(pending);
+  }
+
+  #answer(
+    response: InferenceResponse,
+    final: boolean,
+    message: InferRequestMessage,
+    decoded: DecodedInferRequest,
+    model: ReadyModel,
+    slot: Slot | undefined,
+  ): void {
+    try {
+      if (response.error !== undefined) throw response.error;
+      this.#write(slot, successMessage(encodeGrpcInferResponse(response, decoded, model, final)));
+    } catch (reason) {
+      const error = TritonError.from(reason);
+      if (this.#endOnError) {
+        this.#fail(error);
+        return;
+      }
+      const flag = final ? FINAL : NOT_FINAL;
+      this.#write(slot, errorMessage(error.message, message.id, message.modelName, message.modelVersion, flag));
+    }
+  }
+
+  #newSlot(): Slot {
+    const slot: Slot = { waiting: [], done: false };
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  #write(slot: Slot | undefined, chunks: readonly Uint8Array[]): void {
+    if (slot !== undefined && slot !== this.#slots[0]) slot.waiting.push(chunks);
+    else this.#send(chunks);
+  }
+
+  #finishSlot(slot: Slot): void {
+    slot.done = true;
+    while (this.#slots[0]?.done === true) {
+      this.#slots.shift();
+      for (const chunks of this.#slots[0]?.waiting.splice(0) ?? []) this.#send(chunks);
+    }
+  }
+
+  /** A peer that reads slowly is no longer read from until it has caught up. */
+  #send(chunks: readonly Uint8Array[]): void {
+    if (this.#ended || this.#call.send(chunks)) return;
+    this.#call.pause();
+    this.#call.onDrain(() => this.#call.resume());
+  }
+
+  #endIfDone(): void {
+    if (this.#ended || this.#open > 0) return;
+    if (this.#halfClosed) {
+      this.#end();
+      this.#call.finish(GrpcStatus.OK);
+    } else if (this.#stopping) {
+      this.#end();
+      this.#call.finish(GrpcStatus.UNAVAILABLE, SHUTTING_DOWN);
+    }
+  }
+
+  /** Ends the stream with an error's status; everything else in flight is cancelled. */
+  #fail(error: TritonError): void {
+    this.#end();
+    if (error.message === '') finishWithError(this.#call, error);
+    else this.#call.finish(grpcStatusOf(error.code), error.message);
+    this.#cancelAll();
+  }
+
+  #cancelAll(): void {
+    for (const pending of this.#pending) pending.cancel();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#onEnd();
+  }
+}
+
+function emptyResponse(message: InferRequestMessage, parameters: ParameterMap) {
+  return {
+    modelName: message.modelName,
+    modelVersion: message.modelVersion,
+    id: message.id,
+    parameters,
+    outputs: [],
+    rawOutputContents: [],
+  };
+}
+
+function successMessage(response: readonly Uint8Array[]): Uint8Array[] {
+  return encodeModelStreamInferResponse('', response);
+}
+
+function errorMessage(
+  text: string,
+  id: string,
+  modelName: string,
+  modelVersion: string,
+  parameters: ParameterMap,
+): Uint8Array[] {
+  const response = { modelName, modelVersion, id, parameters, outputs: [], rawOutputContents: [] };
+  return encodeModelStreamInferResponse(text, encodeModelInferResponse(response));
+}

@@ -1,0 +1,74 @@
+import type { InferenceResponse } from '../../engine/request.js';
+import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
+import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
+import { decodeModelInferRequest } from '../../protocol/proto/infer-codec.js';
+import type { GrpcCall, GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import { withForwardedHeaders } from '../forward-headers.js';
+import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
+import type { ServerContext } from '../server-context.js';
+import { finishWithError } from './respond.js';
+
+/** ModelInfer: one request, one response. */
+export function modelInfer({ engine, options }: ServerContext): GrpcMethod {
+  const decodeOptions = { maxInputSize: GRPC_MAX_MESSAGE_BYTES };
+  const { headerForward, responseCompression } = options.grpc;
+  return {
+    kind: 'unary',
+    handle(call, bytes) {
+      try {
+        const message = decodeModelInferRequest(bytes);
+        const model = engine.model(message.modelName, message.modelVersion);
+        if (model.decoupled) {
+          throw new TritonError(
+            'UNSUPPORTED',
+            "ModelInfer RPC doesn't support models with decoupled transaction policy",
+          );
+        }
+        const decoded = decodeGrpcInferRequest(message, model, decodeOptions);
+        const request =
+          headerForward === undefined
+            ? decoded.request
+            : withForwardedHeaders(decoded.request, headerForward, call.metadataEntries());
+        let count = 0;
+        let answer: InferenceResponse | undefined;
+        const pending = model.submit(request, (response, final) => {
+          if (response !== undefined) {
+            count++;
+            answer = response;
+          }
+          if (!final || call.cancelled) return;
+          try {
+            if (answer === undefined || count !== 1) {
+              throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
+            }
+            if (answer.error !== undefined) {
+              call.finish(grpcStatusOf(answer.error.code), answer.error.message);
+              return;
+            }
+            if (responseCompression !== 'none') call.compress(responseCompression);
+            sendLimited(call, encodeGrpcInferResponse(answer, decoded, model));
+            call.finish(GrpcStatus.OK);
+          } catch (reason) {
+            finishWithError(call, reason);
+          }
+        });
+        call.onCancel(() => pending.cancel());
+      } catch (reason) {
+        finishWithError(call, reason);
+      }
+    },
+  };
+}
+
+/** Sends a response, unless it is larger than gRPC allows: then throws INVALID_ARG. Returns what `call.send` does. */
+export function sendLimited(call: GrpcCall, chunks: readonly Uint8Array[]): boolean {
+  let size = 0;
+  for (const chunk of chunks) size += chunk.length;
+  if (size > GRPC_MAX_MESSAGE_BYTES) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `Response has byte size ${size} which exceeds gRPC's byte size limit ${GRPC_MAX_MESSAGE_BYTES}.`,
+    );
+  }
+  return call.send(chunks);
+}

@@ -1,0 +1,47 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import { toBinary } from '../../protocol/proto/codec.js';
+import {
+  ModelMetadataRequest,
+  ModelMetadataResponse,
+  ServerMetadataRequest,
+  ServerMetadataResponse,
+} from '../../protocol/proto/service.js';
+import type { TensorMetadata } from '../../protocol/tensor.js';
+import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import type { ServerContext } from '../server-context.js';
+import { encodedMethod } from './respond.js';
+
+/** ServerMetadata: encoded once. */
+export function serverMetadata({ metadata }: ServerContext): GrpcMethod {
+  const answer = toBinary(ServerMetadataResponse, { ...metadata, extensions: [...metadata.extensions] });
+  return encodedMethod(ServerMetadataRequest, () => answer);
+}
+
+/** ModelMetadata: encoded once per model and list of versions. */
+export function modelMetadata({ engine }: ServerContext): GrpcMethod {
+  const known = new WeakMap<ReadyModel, { key: string; answer: Uint8Array }>();
+  return encodedMethod(ModelMetadataRequest, ({ name, version }) => {
+    const model = engine.model(name, version);
+    const versions = version === '' ? [...engine.readyVersions(name)] : [model.version];
+    const key = versions.join();
+    let entry = known.get(model);
+    if (entry?.key !== key) {
+      entry = {
+        key,
+        answer: toBinary(ModelMetadataResponse, {
+          name: model.name,
+          versions,
+          platform: model.platform,
+          inputs: tensors(model.inputs),
+          outputs: tensors(model.outputs),
+        }),
+      };
+      known.set(model, entry);
+    }
+    return entry.answer;
+  });
+}
+
+function tensors(list: readonly TensorMetadata[]): { name: string; datatype: string; shape: bigint[] }[] {
+  return list.map(({ name, datatype, shape }) => ({ name, datatype, shape: shape.map(BigInt) }));
+}

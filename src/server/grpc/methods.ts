@@ -1,0 +1,79 @@
+import { GrpcStatus } from '../../protocol/error.js';
+import { HEALTH_CHECK_PATH, SERVICE_PATH } from '../../protocol/proto/service.js';
+import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import type { RestrictedCategory, Restrictions } from '../options/server-options.js';
+import type { ServerContext } from '../server-context.js';
+import { modelConfig } from './config.js';
+import { healthCheck, modelReady, serverLive, serverReady } from './health.js';
+import { modelInfer } from './infer.js';
+import { modelStreamInfer } from './infer-stream.js';
+import { logSettings } from './logging.js';
+import { modelMetadata, serverMetadata } from './metadata.js';
+import { repositoryIndex, repositoryModelLoad, repositoryModelUnload } from './repository.js';
+import { sharedMemoryMethods } from './shared-memory.js';
+import { modelStatistics } from './statistics.js';
+import { traceSetting } from './trace.js';
+
+/** Every method of a server by its full path, restrictions applied, and what a stop has to tell them. */
+export interface GrpcMethods {
+  readonly byPath: ReadonlyMap<string, GrpcMethod>;
+  shutdown(): void;
+}
+
+/** Makes the methods of one server. */
+export function grpcMethods(context: ServerContext): GrpcMethods {
+  const stream = modelStreamInfer(context);
+  const byCategory: Readonly<Record<RestrictedCategory, Readonly<Record<string, GrpcMethod>>>> = {
+    health: {
+      ServerLive: serverLive(context),
+      ServerReady: serverReady(context),
+      ModelReady: modelReady(context),
+    },
+    metadata: { ServerMetadata: serverMetadata(context), ModelMetadata: modelMetadata(context) },
+    inference: { ModelInfer: modelInfer(context), ModelStreamInfer: stream.method },
+    'shared-memory': sharedMemoryMethods(context),
+    'model-config': { ModelConfig: modelConfig(context) },
+    'model-repository': {
+      RepositoryIndex: repositoryIndex(context),
+      RepositoryModelLoad: repositoryModelLoad(context),
+      RepositoryModelUnload: repositoryModelUnload(context),
+    },
+    statistics: { ModelStatistics: modelStatistics(context) },
+    trace: { TraceSetting: traceSetting(context) },
+    logging: { LogSettings: logSettings(context) },
+  };
+  const { restrictions } = context.options.grpc;
+  const byPath = new Map<string, GrpcMethod>();
+  for (const [category, methods] of Object.entries(byCategory) as [RestrictedCategory, Record<string, GrpcMethod>][]) {
+    for (const [name, method] of Object.entries(methods)) {
+      byPath.set(SERVICE_PATH + name, restricted(method, category, restrictions));
+    }
+  }
+  byPath.set(HEALTH_CHECK_PATH, restricted(healthCheck(context), 'health', restrictions));
+  return { byPath, shutdown: stream.shutdown };
+}
+
+/** The method behind the check of its restriction (spec: wire protocol, section 1.6). */
+function restricted(method: GrpcMethod, category: RestrictedCategory, restrictions: Restrictions): GrpcMethod {
+  const rule = restrictions.get(category);
+  if (rule === undefined) return method;
+  const name = `triton-grpc-protocol-${rule.key}`;
+  const refusal = `This protocol is restricted, expecting header '${name}'`;
+  if (method.kind === 'unary') {
+    return {
+      kind: 'unary',
+      handle(call, message) {
+        if (call.metadata(name) === rule.value) method.handle(call, message);
+        else call.finish(GrpcStatus.UNAVAILABLE, refusal);
+      },
+    };
+  }
+  return {
+    kind: 'stream',
+    open(call) {
+      if (call.metadata(name) === rule.value) return method.open(call);
+      call.finish(GrpcStatus.UNAVAILABLE, refusal);
+      return { onMessage() {}, onHalfClose() {} };
+    },
+  };
+}

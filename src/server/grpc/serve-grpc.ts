@@ -1,0 +1,31 @@
+import { serveGrpc } from '../../transport/grpc/serve-grpc.js';
+import { Endpoint } from '../endpoint.js';
+import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
+import type { ServerContext } from '../server-context.js';
+import { grpcMethods } from './methods.js';
+
+/** The gRPC endpoint and what must be told to its streams before it stops. */
+export interface GrpcEndpoint {
+  readonly endpoint: Endpoint;
+  /** Open inference streams take no more requests and end when theirs are answered. */
+  endStreams(): void;
+}
+
+/** Starts the gRPC endpoint. */
+export async function serveGrpcEndpoint(context: ServerContext): Promise<GrpcEndpoint> {
+  const { grpc } = context.options;
+  const methods = grpcMethods(context);
+  const options = {
+    maxReceiveMessageSize: GRPC_MAX_MESSAGE_BYTES,
+    keepaliveTimeMs: grpc.keepaliveTimeMs,
+    keepaliveTimeoutMs: grpc.keepaliveTimeoutMs,
+    keepaliveWithoutStreams: grpc.keepalivePermitWithoutCalls,
+    minPingIntervalMs: grpc.minRecvPingIntervalWithoutDataMs,
+    maxPingStrikes: grpc.maxPingStrikes,
+    maxConnectionAgeMs: grpc.maxConnectionAgeMs,
+    maxConnectionAgeGraceMs: grpc.maxConnectionAgeGraceMs,
+    onHandlerError: (error: unknown) => context.log.error(`gRPC handler failed: ${String((error as Error)?.stack)}`),
+  };
+  const endpoint = await Endpoint.listen(grpc, (socket) => serveGrpc(socket, methods.byPath, options), grpc.tls);
+  return { endpoint, endStreams: methods.shutdown };
+}

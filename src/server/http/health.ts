@@ -1,0 +1,33 @@
+import { TritonError } from '../../protocol/error.js';
+import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import type { ServerContext } from '../server-context.js';
+import { errorBody, NO_HEADERS, sendError } from './respond.js';
+import type { HttpRoute } from './route.js';
+
+/** `/v2/health/live`, `/v2/health/ready`: 200 or 400, both without a body. */
+export function serverHealth(
+  context: ServerContext,
+  route: HttpRoute,
+  _request: Http1Request,
+  reply: Http1Reply,
+): void {
+  const healthy = route.area === 'live' ? context.engine.isLive() : context.engine.isReady();
+  reply.send(healthy ? 200 : 400, NO_HEADERS);
+}
+
+/** `/v2/models/M/ready`: 200 without a body, else 400; only a version that is no number is another error. */
+export function modelReady(context: ServerContext, route: HttpRoute, _request: Http1Request, reply: Http1Reply): void {
+  try {
+    if (context.engine.isModelReady(route.model, route.version)) {
+      reply.send(200, NO_HEADERS);
+      return;
+    }
+  } catch (reason) {
+    const error = TritonError.from(reason);
+    if (error.code !== 'NOT_FOUND' && error.code !== 'UNAVAILABLE') {
+      sendError(reply, error, 'text/plain');
+      return;
+    }
+  }
+  reply.send(400, NO_HEADERS, errorBody('Model version not ready'));
+}

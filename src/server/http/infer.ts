@@ -1,0 +1,102 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { InferenceResponse } from '../../engine/request.js';
+import { TritonError } from '../../protocol/error.js';
+import { decodeHttpInferRequest, encodeHttpInferResponse } from '../../protocol/infer/http-server.js';
+import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
+import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import { withForwardedHeaders } from '../forward-headers.js';
+import type { ServerContext } from '../server-context.js';
+import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
+import { parseHeaderLength } from './header-length.js';
+import { errorBody, JSON_HEADERS, sendError } from './respond.js';
+import type { HttpRoute } from './route.js';
+
+const UNSUPPORTED_ENCODING: HeaderList = [['Accept-Encoding', 'gzip, deflate']];
+
+/** `POST /v2/models/M[/versions/V]/infer`: lookup, decompression, decoding, submission, in the order of section 3.2. */
+export function infer(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
+  const model = context.engine.model(route.model, route.version);
+  if (model.decoupled) {
+    throw new TritonError('UNSUPPORTED', "HTTP end point doesn't support models with decoupled transaction policy");
+  }
+  const encoding = request.header('content-encoding');
+  if (encoding === undefined) {
+    run(context, model, request, reply, request.body);
+    return;
+  }
+  let compressed: boolean;
+  try {
+    compressed = isCompressed(encoding);
+  } catch (reason) {
+    reply.send(501, UNSUPPORTED_ENCODING, errorBody(TritonError.from(reason).message));
+    return;
+  }
+  if (!compressed) {
+    run(context, model, request, reply, request.body);
+    return;
+  }
+  decompress(request.body, context.options.http.maxInputSize)
+    .then((body) => run(context, model, request, reply, body))
+    .catch((reason) => sendError(reply, reason, 'text/plain'));
+}
+
+function run(
+  context: ServerContext,
+  model: ReadyModel,
+  request: Http1Request,
+  reply: Http1Reply,
+  body: Uint8Array,
+): void {
+  const headerLength = parseHeaderLength(request.header('inference-header-content-length'));
+  try {
+    const { http } = context.options;
+    const decoded = decodeHttpInferRequest(body, headerLength, model, http);
+    const inference =
+      http.headerForward === undefined
+        ? decoded.request
+        : withForwardedHeaders(decoded.request, http.headerForward, request.headers());
+    let count = 0;
+    let answer: InferenceResponse | undefined;
+    model.submit(inference, (response, final) => {
+      if (response !== undefined) {
+        count++;
+        answer = response;
+      }
+      if (final) respond(count === 1 ? answer : undefined, count, decoded, model, request, reply);
+    });
+  } catch (reason) {
+    sendError(reply, reason, 'application/json');
+  }
+}
+
+function respond(
+  answer: InferenceResponse | undefined,
+  count: number,
+  decoded: DecodedInferRequest,
+  model: ReadyModel,
+  request: Http1Request,
+  reply: Http1Reply,
+): void {
+  try {
+    if (answer === undefined) throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
+    if (answer.error !== undefined) throw answer.error;
+    const { contentType, headerLength, chunks } = encodeHttpInferResponse(answer, decoded, model);
+    const headers: HeaderList =
+      headerLength === undefined
+        ? JSON_HEADERS
+        : [
+            ['Content-Type', contentType],
+            ['Inference-Header-Content-Length', String(headerLength)],
+          ];
+    const encoding = responseEncoding(request.header('accept-encoding'));
+    if (encoding === 'identity') {
+      reply.send(200, headers, chunks);
+      return;
+    }
+    compress(chunks, encoding)
+      .then((body) => reply.send(200, [...headers, ['Content-Encoding', encoding]], body))
+      .catch((reason) => sendError(reply, reason, 'text/plain'));
+  } catch (reason) {
+    sendError(reply, reason, 'text/plain');
+  }
+}

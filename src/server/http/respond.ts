@@ -1,0 +1,35 @@
+import { httpStatusOf, TritonError } from '../../protocol/error.js';
+import type { HeaderList, Http1Reply } from '../../transport/http1/http1-api.js';
+import { quoteMessage } from '../log/format.js';
+
+/** Headers of an answer in JSON. */
+export const JSON_HEADERS: HeaderList = [['Content-Type', 'application/json']];
+/** No headers of our own: the transport says text/plain. */
+export const NO_HEADERS: HeaderList = [];
+
+const EMPTY = new Uint8Array(0);
+
+/** `{"error":"<text>"}` as bytes (spec: wire protocol, section 1.3). */
+export function errorBody(text: string): Buffer {
+  return Buffer.from(`{"error":${quoteMessage(text)}}`);
+}
+
+/** Answers an error with its mapped status. */
+export function sendError(reply: Http1Reply, reason: unknown, contentType: 'text/plain' | 'application/json'): void {
+  const error = TritonError.from(reason);
+  reply.send(
+    httpStatusOf(error.code),
+    contentType === 'application/json' ? JSON_HEADERS : NO_HEADERS,
+    errorBody(error.message),
+  );
+}
+
+/** Answers 200 with JSON text or bytes. */
+export function sendJson(reply: Http1Reply, body: string | Uint8Array): void {
+  reply.send(200, JSON_HEADERS, typeof body === 'string' ? Buffer.from(body) : body);
+}
+
+/** Answers 200 with nothing, as JSON endpoints do. */
+export function sendEmptyJson(reply: Http1Reply): void {
+  reply.send(200, JSON_HEADERS, EMPTY);
+}

@@ -1,0 +1,21 @@
+import { Endpoint } from '../endpoint.js';
+import { errorBody, JSON_HEADERS } from '../http/respond.js';
+import { httpSocket } from '../http/serve-http.js';
+import type { ServerContext } from '../server-context.js';
+import type { ServerMetrics } from './server-metrics.js';
+
+const HEADERS = [['Content-Type', 'text/plain; charset=utf-8']] as const;
+const NOT_ALLOWED = errorBody('Method Not Allowed');
+
+/** Starts the metrics endpoint: every path but /metrics answers 200 without a body (spec: wire protocol, 2.11). */
+export function serveMetrics(context: ServerContext, metrics: ServerMetrics): Promise<Endpoint> {
+  return Endpoint.listen(
+    context.options.metrics,
+    httpSocket((request, reply) => {
+      if (request.method !== 'GET') reply.send(405, JSON_HEADERS, NOT_ALLOWED);
+      else if (request.path === '/metrics' || request.path === '/metrics/') {
+        reply.send(200, HEADERS, Buffer.from(metrics.text()));
+      } else reply.send(200, HEADERS);
+    }, context),
+  );
+}

@@ -1,0 +1,86 @@
+import { type Dirent, existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * A second sentence for a repository path that is probably not the one that was meant: nothing there, a file, one
+ * model's folder, a version's folder, or a folder above repositories. Undefined when the path looks like a repository.
+ */
+export function repositoryHint(repository: string): string | undefined {
+  if (/^[a-z][a-z0-9]*:\/\//.test(repository)) return undefined;
+  if (!existsSync(repository)) return missingHint(repository);
+  if (!statSync(repository).isDirectory()) {
+    return `'${repository}' is a file; a model repository is a folder of model folders.`;
+  }
+  const entries = list(repository);
+  if (entries === undefined) return `'${repository}' cannot be read by this user.`;
+  if (looksLikeModel(repository)) {
+    return `'${repository}' is the folder of one model; the repository is the folder above: --model-repository=${above(repository)}`;
+  }
+  if (/^\d+$/.test(path.basename(path.resolve(repository))) && holdsModelFile(entries)) {
+    return `'${repository}' is a version of one model; the repository is two folders above: --model-repository=${above(above(repository))}`;
+  }
+  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(repository, entry.name));
+  if (folders.length === 0 || folders.some(looksLikeModel)) return undefined;
+  const repositories = folders.filter((folder) => childFolders(folder).some(looksLikeModel));
+  if (repositories.length === 0) return undefined;
+  return (
+    `'${repository}' holds no models itself, but ${repositories.length === 1 ? 'this folder in it does' : 'these folders in it do'}: ` +
+    repositories.map((folder) => `--model-repository=${folder}`).join(' ')
+  );
+}
+
+/** True when a repository holds no folder at all, so that a server on it would have no models. */
+export function isEmptyRepository(repository: string): boolean {
+  const entries = list(repository);
+  return entries !== undefined && !entries.some((entry) => entry.isDirectory());
+}
+
+function missingHint(repository: string): string {
+  let parent = path.resolve(repository);
+  do parent = path.dirname(parent);
+  while (!existsSync(parent));
+  if (looksLikeRepository(parent)) {
+    return `There is no '${repository}', but '${parent}' holds models: --model-repository=${parent}`;
+  }
+  const near = childFolders(parent).filter(looksLikeRepository);
+  const beside =
+    near.length === 0 ? '' : ` Model repositories there: ${near.map((folder) => `'${folder}'`).join(', ')}.`;
+  return `There is no such folder; the nearest that exists is '${parent}'.${beside}`;
+}
+
+function looksLikeRepository(folder: string): boolean {
+  return childFolders(folder).some(looksLikeModel);
+}
+
+/** A configuration, or a version folder with a model file in it. */
+function looksLikeModel(folder: string): boolean {
+  const entries = list(folder) ?? [];
+  if (entries.some((entry) => entry.name === 'config.pbtxt')) return true;
+  return entries.some(
+    (entry) =>
+      entry.isDirectory() && /^\d+$/.test(entry.name) && holdsModelFile(list(path.join(folder, entry.name)) ?? []),
+  );
+}
+
+function holdsModelFile(entries: readonly Dirent[]): boolean {
+  return entries.some((entry) => /^model\.\w+$/.test(entry.name));
+}
+
+function childFolders(folder: string): string[] {
+  const entries = list(folder) ?? [];
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(folder, entry.name));
+}
+
+/** The folder above, in the form in which the path was given. */
+function above(folder: string): string {
+  const parent = path.join(folder, '..');
+  return parent === '' ? '.' : parent;
+}
+
+function list(folder: string): Dirent[] | undefined {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+import type { InferenceEngine } from '../engine/engine-api.js';
+import type { ServerLog } from './log/server-log.js';
+import type { LogSettingsStore } from './log-settings.js';
+import type { ServerOptions } from './options/server-options.js';
+import type { ServerMetadata } from './server-metadata.js';
+import type { TraceSettings } from './trace-settings.js';
+
+/** What every front end works with. */
+export interface ServerContext {
+  readonly engine: InferenceEngine;
+  readonly options: ServerOptions;
+  readonly metadata: ServerMetadata;
+  readonly log: ServerLog;
+  readonly logSettings: LogSettingsStore;
+  readonly traceSettings: TraceSettings;
+}
