@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { BodyBuffer } from '../body-buffer.js';
+import { Input } from '../input.js';
 import { SocketWriter } from '../socket-writer.js';
 import { CR, LF } from './characters.js';
 import { ChunkedBody } from './chunked-body.js';
@@ -8,9 +9,8 @@ import type { Http1Head } from './head.js';
 import { HeadParser, NEED_MORE, NO_VERSION } from './head-parser.js';
 import type { Http1Connection, Http1Handler } from './http1-api.js';
 import type { ResolvedHttp1Options } from './http1-options.js';
-import { Input } from './input.js';
-import { Reply, type ReplyOwner } from './reply.js';
-import { latin1, type ReplyConnection, replyHead, replyPieces } from './reply-head.js';
+import { Reply, type ReplyOwner, writeReply } from './reply.js';
+import { type ReplyConnection, replyHead } from './reply-head.js';
 import { Request } from './request.js';
 
 /** What comes next on the connection. */
@@ -32,11 +32,11 @@ const NO_BODY = new Uint8Array(0);
 /** The state machine of one HTTP/1.x connection. */
 export class Connection implements Http1Connection, ReplyOwner {
   readonly finished: Promise<void>;
+  readonly writer: SocketWriter;
 
   readonly #socket: Duplex;
   readonly #handler: Http1Handler;
   readonly #options: ResolvedHttp1Options;
-  readonly #writer: SocketWriter;
   readonly #parser: HeadParser;
   readonly #input = new Input();
   #state: number = State.HEAD;
@@ -56,7 +56,7 @@ export class Connection implements Http1Connection, ReplyOwner {
     this.#socket = socket;
     this.#handler = handler;
     this.#options = options;
-    this.#writer = new SocketWriter(socket);
+    this.writer = new SocketWriter(socket);
     this.#parser = new HeadParser(options);
     this.finished = new Promise((resolve) => {
       socket.once('close', () => {
@@ -97,15 +97,12 @@ export class Connection implements Http1Connection, ReplyOwner {
     return { version: head.version, keepAlive: head.keepAlive && !this.#closing && !this.#peerEnded };
   }
 
-  emit(pieces: readonly Uint8Array[]): void {
-    for (const piece of pieces) this.#writer.push(piece);
-    if (this.#advancing) return;
-    if (this.#reply?.streaming) this.#writer.schedule();
-    else this.#writer.flush();
+  wrote(): void {
+    if (!this.#advancing) this.writer.schedule();
   }
 
   keepsUp(): boolean {
-    return this.#writer.backlog < this.#options.writeHighWater;
+    return this.writer.backlog < this.#options.writeHighWater;
   }
 
   whenDrained(listener: () => void): void {
@@ -114,8 +111,8 @@ export class Connection implements Http1Connection, ReplyOwner {
       return;
     }
     this.#drainListeners.push(listener);
-    this.#writer.flush();
-    if (!this.#writer.blocked) setImmediate(() => this.#onDrain());
+    this.writer.flush();
+    if (!this.writer.blocked) setImmediate(() => this.#onDrain());
   }
 
   replied(reply: Reply): void {
@@ -129,7 +126,7 @@ export class Connection implements Http1Connection, ReplyOwner {
     }
     this.#state = State.HEAD;
     if (this.#advancing) return;
-    this.#writer.flush();
+    this.writer.flush();
     this.#advance();
     this.#regulate();
   }
@@ -188,7 +185,7 @@ export class Connection implements Http1Connection, ReplyOwner {
     while (this.#step());
     this.#advancing = false;
     this.#input.release();
-    this.#writer.flush();
+    this.writer.flush();
   }
 
   /** One step; false if it cannot go on now. */
@@ -226,7 +223,7 @@ export class Connection implements Http1Connection, ReplyOwner {
     input.start = next;
     const head = this.#parser.head;
     this.#head = head;
-    if (head.expect) this.#writer.push(latin1(`HTTP/${head.version} 100 Continue\r\n\r\n`));
+    if (head.expect) this.writer.pushLatin1(`HTTP/${head.version} 100 Continue\r\n\r\n`);
     if (head.contentLength === 0) return this.#handle(NO_BODY);
     if (head.contentLength < 0) {
       this.#chunks = new ChunkedBody(this.#options);
@@ -304,7 +301,7 @@ export class Connection implements Http1Connection, ReplyOwner {
       const body = Buffer.from(JSON.stringify({ error: text }));
       const headers = [['Content-Type', 'application/json']] as const;
       const head = replyHead(status, headers, { length: body.length }, { version, keepAlive: false });
-      for (const piece of replyPieces(head, [body], body.length)) this.#writer.push(piece);
+      writeReply(this.writer, head, [body], body.length);
     }
     this.#endAndDiscard();
   }
@@ -316,7 +313,7 @@ export class Connection implements Http1Connection, ReplyOwner {
   #endAndDiscard(): void {
     if (this.#state >= State.DISCARD) return;
     this.#discard();
-    this.#writer.flush();
+    this.writer.flush();
     this.#socket.end();
     if (this.#peerEnded || this.#linger !== undefined) return;
     this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);

@@ -1,4 +1,3 @@
-import { slab } from '../slab.js';
 import type { HeaderList } from './http1-api.js';
 
 /** Reason phrases; the first eight are the original's (spec: wire protocol, section 1.2), 405 differs from the registered one. */
@@ -18,9 +17,6 @@ const REASONS: Readonly<Record<number, string>> = {
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
 };
-
-/** Bodies up to this size are copied behind the head: one buffer is cheaper to send than two. */
-const COPY_SIZE = 16 * 1024;
 
 const statusLines = new Map<string, string>();
 
@@ -52,26 +48,6 @@ export function replyHead(
   // Towards HTTP/1.0 closing is the rule and staying is said, towards 1.1 it is the other way round.
   if (connection.version === '1.1') return connection.keepAlive ? `${head}\r\n` : `${head}Connection: close\r\n\r\n`;
   return connection.keepAlive ? `${head}Connection: keep-alive\r\n\r\n` : `${head}\r\n`;
-}
-
-/** Head and body as pieces to send: one if the body is small. */
-export function replyPieces(head: string, body: readonly Uint8Array[], length: number): Uint8Array[] {
-  if (length > COPY_SIZE) return [latin1(head), ...body];
-  const buffer = slab.take(head.length + length);
-  buffer.write(head, 'latin1');
-  let at = head.length;
-  for (const part of body) {
-    buffer.set(part, at);
-    at += part.length;
-  }
-  return [buffer];
-}
-
-/** One byte for each character of the text. */
-export function latin1(text: string): Buffer {
-  const buffer = slab.take(text.length);
-  buffer.write(text, 'latin1');
-  return buffer;
 }
 
 function statusLine(status: number, version: '1.0' | '1.1'): string {

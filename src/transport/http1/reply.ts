@@ -1,12 +1,14 @@
+import { MAX_RESERVE, type SocketWriter } from '../socket-writer.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply } from './http1-api.js';
-import { latin1, type ReplyConnection, replyHead, replyPieces } from './reply-head.js';
+import { type ReplyConnection, replyHead } from './reply-head.js';
 
 /** What a reply needs of its connection. */
 export interface ReplyOwner {
   /** What the answer has to say about the connection; may change until the answer starts. */
   replyConnection(): ReplyConnection;
-  /** Adds pieces of an answer to what is to be sent. */
-  emit(pieces: readonly Uint8Array[]): void;
+  readonly writer: SocketWriter;
+  /** Something was added to the writer. */
+  wrote(): void;
   /** Whether the peer keeps up. */
   keepsUp(): boolean;
   /** Calls back once the peer has caught up. */
@@ -44,7 +46,7 @@ export class Reply implements Http1Reply {
     for (const part of parts) length += part.length;
     const head = replyHead(status, headers, { length }, this.#owner.replyConnection());
     this.#state = State.DONE;
-    this.#owner.emit(replyPieces(head, parts, length));
+    writeReply(this.#owner.writer, head, parts, length);
     this.#owner.replied(this);
   }
 
@@ -52,7 +54,8 @@ export class Reply implements Http1Reply {
     if (this.#state === State.OPEN) {
       const head = replyHead(status, headers, 'chunked', this.#owner.replyConnection());
       this.#state = State.CHUNKED;
-      this.#owner.emit([latin1(head)]);
+      this.#owner.writer.pushLatin1(head);
+      this.#owner.wrote();
     }
     return {
       write: (chunk) => this.#write(chunk),
@@ -83,14 +86,34 @@ export class Reply implements Http1Reply {
   #write(chunk: Uint8Array | string): boolean {
     if (this.#state !== State.CHUNKED || chunk.length === 0) return true;
     const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    this.#owner.emit([latin1(`${data.length.toString(16)}\r\n`), data, latin1('\r\n')]);
+    const { writer } = this.#owner;
+    writer.pushLatin1(`${data.length.toString(16)}\r\n`);
+    writer.push(data);
+    writer.pushLatin1('\r\n');
+    this.#owner.wrote();
     return this.#owner.keepsUp();
   }
 
   #end(): void {
     if (this.#state !== State.CHUNKED) return;
     this.#state = State.DONE;
-    this.#owner.emit([latin1('0\r\n\r\n')]);
+    this.#owner.writer.pushLatin1('0\r\n\r\n');
     this.#owner.replied(this);
+  }
+}
+
+/** Adds head and body to what is to be sent; a small body is copied behind the head: one buffer is cheaper than two. */
+export function writeReply(writer: SocketWriter, head: string, body: readonly Uint8Array[], length: number): void {
+  if (head.length + length > MAX_RESERVE) {
+    writer.pushLatin1(head);
+    for (const part of body) writer.push(part);
+    return;
+  }
+  let at = writer.reserve(head.length + length);
+  const { stage } = writer;
+  at += stage.write(head, at, 'latin1');
+  for (const part of body) {
+    stage.set(part, at);
+    at += part.length;
   }
 }
