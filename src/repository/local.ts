@@ -1,6 +1,6 @@
 /** Files and folders of a local repository, with the server's error texts (spec: model repository, section 1.1). */
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { getSystemErrorMessage } from 'node:util';
+import { getSystemErrorMap } from 'node:util';
 import { invalidArg, TritonError } from '../protocol/error.js';
 
 /** Joins path segments with one `/` each; an absolute later segment is appended, it never replaces what is before. */
@@ -80,7 +80,7 @@ export function systemText(reason: unknown): string {
   const { code, errno } = reason as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : SYSTEM_TEXTS[code];
   if (known !== undefined) return known;
-  return errno === undefined ? String(reason) : getSystemErrorMessage(errno);
+  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? String(reason);
 }
 
 const SYSTEM_TEXTS: Readonly<Record<string, string>> = {

@@ -65,7 +65,6 @@ export async function pollModel(directory: string, name: string, options: PollOp
     return { ...base, faults: [...faults, faultOf(reason, 'backend-unknown', ['backend'])] };
   }
   config = normalizeModelConfig(config);
-  // Ensembles get no optimization by normalising; one that was given must stay visible to the checks.
   faults.push(...validateModelConfig(config));
   if (!options.autoComplete) faults.push(...validateModelIO(config));
   if (config.name !== name) {

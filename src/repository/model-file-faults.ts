@@ -1,0 +1,69 @@
+/**
+ * Checks of a completed configuration against the files beside it: labels, batching library, warm-up data, initial
+ * states (spec: model repository, sections 1.6, 4.7, 4.8, 4.11), in the server's order.
+ */
+import path from 'node:path';
+import type { Fault } from '../modelconfig/fault.js';
+import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import { initialStateFaults } from './initial-states.js';
+import { readLabelFile } from './labels.js';
+import { joinPath, kindOf } from './local.js';
+import { faultOf } from './poll-model.js';
+import { warmupFaults } from './warmup.js';
+
+const BATCH_STRATEGY_PARAMETER = 'TRITON_BATCH_STRATEGY_PATH';
+
+/** All faults that the files of a model give; empty when it can be initialised as far as files tell. */
+export async function modelFileFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  const faults = [...(await labelFaults(modelDirectory, config))];
+  if (config.platform === ENSEMBLE_PLATFORM) return faults;
+  faults.push(...(await batchStrategyFaults(modelDirectory, config)));
+  if (config.instance_group.length === 0 || config.instance_group.some(({ passive }) => !passive)) {
+    faults.push(...(await warmupFaults(modelDirectory, config)));
+  }
+  faults.push(...(await initialStateFaults(modelDirectory, config)));
+  return faults;
+}
+
+async function labelFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  const seen = new Set<string>();
+  for (const [i, { name, label_filename: file }] of config.output.entries()) {
+    if (file === '') continue;
+    const at = ['output', i, 'label_filename'];
+    if (seen.has(name)) {
+      faults.push({ rule: 'label-file', code: 'INTERNAL', message: `multiple label files for '${name}'`, path: at });
+    }
+    seen.add(name);
+    try {
+      await readLabelFile(modelDirectory, name, file, config.name);
+    } catch (reason) {
+      const remedy = "The name counts from the model's directory, not from the version's.";
+      faults.push(faultOf(reason, 'label-file', at, remedy));
+    }
+  }
+  return faults;
+}
+
+async function batchStrategyFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  const given = config.parameters.get(BATCH_STRATEGY_PARAMETER)?.string_value;
+  if (given === undefined || config.sequence_batching !== undefined) return [];
+  const fault = (code: Fault['code'], message: string): Fault[] => [
+    {
+      rule: 'batch-strategy',
+      code,
+      message,
+      path: ['parameters', BATCH_STRATEGY_PARAMETER],
+      remedy: `Remove the parameter: native batching libraries are not supported.`,
+    },
+  ];
+  const inside = path.relative(path.resolve(modelDirectory), path.resolve(modelDirectory, given));
+  if (inside === '..' || inside.startsWith('../') || path.isAbsolute(given)) {
+    return fault('INVALID_ARG', 'Batching library path escapes model repository.');
+  }
+  if ((await kindOf(joinPath(modelDirectory, given))) !== 'file') {
+    return fault('NOT_FOUND', `Batching library path not found: ${given}`);
+  }
+  return fault('UNSUPPORTED', `Batching library ${given} cannot be loaded: native libraries are not supported`);
+}

@@ -1,0 +1,105 @@
+/**
+ * The second stage of a model's way into the server, around the backend's own auto-completion (spec: model repository,
+ * section 4.1 C). The server and the validator run this same code.
+ */
+import type { Fault } from '../modelconfig/fault.js';
+import {
+  ENSEMBLE_PLATFORM,
+  type InstanceGroupHost,
+  normalizeInstanceGroups,
+  normalizeModelConfig,
+} from '../modelconfig/normalize.js';
+import {
+  validateForBackend,
+  validateInstanceGroups,
+  validateModelConfig,
+  validateModelIO,
+} from '../modelconfig/validate.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import { joinPath, kindOf } from './local.js';
+
+/** What a machine and a program offer to models. */
+export interface LoadHost extends InstanceGroupHost {
+  /** True for backends that are built in. */
+  hasBackend(name: string): boolean;
+  /** --backend-directory, which error texts name. */
+  readonly backendDirectory: string;
+}
+
+/** Where the original looks for backends. */
+export const DEFAULT_BACKEND_DIRECTORY = '/opt/tritonserver/backends';
+
+/** A configuration with what is wrong about it. */
+export interface CheckedConfig {
+  readonly config: ModelConfig;
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Before the backend sees a version: its backend exists, instance groups are filled in and possible. Ensembles pass as
+ * they are.
+ */
+export async function prepareLoad(
+  config: ModelConfig,
+  modelDirectory: string,
+  version: string,
+  host: LoadHost,
+): Promise<CheckedConfig> {
+  if (config.platform === ENSEMBLE_PLATFORM) return { config, faults: [] };
+  const faults = [...(await libraryFaults(config, modelDirectory, version, host))];
+  const completed = normalizeInstanceGroups(config, host);
+  faults.push(...validateInstanceGroups(completed, host), ...validateForBackend(completed));
+  return { config: completed, faults };
+}
+
+/**
+ * After auto-completion: defaults again, then all static checks. `provided` = there was a configuration, or the
+ * backend made one.
+ */
+export function finishConfig(config: ModelConfig, provided: boolean): CheckedConfig {
+  const completed = normalizeModelConfig(config);
+  const faults: Fault[] = [];
+  if (!provided) {
+    faults.push({
+      rule: 'config-missing',
+      code: 'NOT_FOUND',
+      message: `model configuration is not provided for model '${config.name}'`,
+      path: [],
+      remedy: "Write a config.pbtxt: this backend does not complete configurations from the model's file.",
+    });
+  }
+  faults.push(...validateModelConfig(completed), ...validateModelIO(completed));
+  return { config: completed, faults };
+}
+
+async function libraryFaults(
+  config: ModelConfig,
+  modelDirectory: string,
+  version: string,
+  host: LoadHost,
+): Promise<Fault[]> {
+  const { backend, runtime, name } = config;
+  const fault = (path: string, message: string, remedy: string): Fault[] => [
+    { rule: 'backend-library', code: 'INVALID_ARG', message, path: [path], remedy },
+  ];
+  if (host.hasBackend(backend) && (runtime === '' || runtime === `libtriton_${backend}.so`)) return [];
+  if (runtime === '') {
+    return fault(
+      'backend',
+      `unable to find backend library for backend '${backend}', try specifying runtime on the model configuration.`,
+      `This program has no backend '${backend}'; convert the model to ONNX, or serve it elsewhere.`,
+    );
+  }
+  const folders = [joinPath(modelDirectory, version), modelDirectory, joinPath(host.backendDirectory, backend)];
+  for (const folder of folders) {
+    const library = joinPath(folder, runtime);
+    if ((await kindOf(library)) === undefined) continue;
+    const text = `unable to load backend library '${library}' for model '${name}': native backends are not supported`;
+    return fault('runtime', text, "Remove 'runtime' and name a backend that is built in.");
+  }
+  return fault(
+    'runtime',
+    `unable to find backend library '${runtime}' for model '${name}', searched: ${folders.map((folder) => `'${folder}' `).join('')}`,
+    "Remove 'runtime', or correct it.",
+  );
+}
