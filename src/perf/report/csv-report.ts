@@ -1,0 +1,192 @@
+import { writeFileSync } from 'node:fs';
+import { stringify } from 'csv-stringify/sync';
+import type { ServerStats } from '../measure/server-stats.js';
+import type { PerfModel } from '../model/perf-model.js';
+import { composingModelsOf } from '../model/perf-model.js';
+import type { PerfOptions } from '../options/perf-options.js';
+import { formatG } from './format-number.js';
+import type { ReportContext } from './level-report.js';
+import { usec } from './level-report.js';
+import type { ReportedLevel } from './summary.js';
+import { levelName } from './summary.js';
+
+const SMALL_SAMPLE =
+  'Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`.';
+
+/** A cell. */
+type Cell = string | number;
+
+/** A column: its header and the value of a row. */
+interface Column<Row> {
+  readonly header: string;
+  value(row: Row): Cell;
+}
+
+/**
+ * Writes the CSV files: the report and one for each model that the measured one calls (spec, section 14). Rows ascend
+ * by throughput. A file that cannot be opened is left out without a word, as the original does.
+ */
+export function writeCsvReports(
+  levels: readonly ReportedLevel[],
+  context: ReportContext,
+  warn: (line: string) => void,
+): void {
+  const file = context.options.reportFile;
+  const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
+  write(file, table(mainColumns(context, warn), rows));
+  const [first] = rows;
+  for (const { name, version } of composingModelsOf(context.model)) {
+    const found = first?.result.server?.composing.find(
+      (stats) => stats.name === name && (version === '' || stats.version === version),
+    );
+    if (found === undefined) continue;
+    const composed = rows.flatMap((row) => {
+      const stats = row.result.server?.composing.find(
+        (each) => each.name === name && each.version === found.version,
+      );
+      return stats === undefined ? [] : [{ ...row, stats }];
+    });
+    write(`${name}_v${found.version}.${file}`, table(composingColumns(context, warn), composed));
+  }
+}
+
+/** The report as text. */
+export function csvReport(
+  levels: readonly ReportedLevel[],
+  context: ReportContext,
+  warn: (line: string) => void,
+): string {
+  const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
+  return table(mainColumns(context, warn), rows);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch {
+    // The original says nothing either, and the figures are on the console.
+  }
+}
+
+function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const records = rows.map((row) => columns.map((column) => column.value(row)));
+  return stringify([columns.map((column) => column.header), ...records]);
+}
+
+function mainColumns({ options, model }: ReportContext, warn: (line: string) => void): Column<ReportedLevel>[] {
+  const columns: Column<ReportedLevel>[] = [
+    { header: levelName(options), value: ({ level }) => formatG(level) },
+    { header: 'Inferences/Second', value: ({ result }) => formatG(result.throughput) },
+  ];
+  if (model.decoupled) {
+    columns.push({ header: 'Response Throughput', value: ({ result }) => formatG(result.responseThroughput) });
+  }
+  // Decoupled models have no times of the client library: several responses answer one request.
+  const send = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgSendNs);
+  const receive = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgReceiveNs);
+  columns.push({ header: 'Client Send', value: (row) => usec(send(row)) });
+  columns.push(
+    ...serverColumns<ReportedLevel>(
+      model,
+      ({ result }) => result.server,
+      (row, accounted) => row.result.latency.averageNs - send(row) - receive(row) - accounted,
+      warn,
+    ),
+  );
+  columns.push({ header: 'Client Recv', value: (row) => usec(receive(row)) });
+  columns.push(...percentileColumns(options));
+  if (options.verboseCsv) {
+    if (options.percentile === -1) {
+      columns.push({ header: 'Avg latency', value: ({ result }) => usec(result.latency.averageNs) });
+    }
+    columns.push(
+      { header: 'request/response', value: (row) => usec(send(row)) + usec(receive(row)) },
+      {
+        header: 'response wait',
+        value: (row) =>
+          model.decoupled ? 0 : Math.max(0, usec(row.result.avgRequestNs) - usec(send(row)) - usec(receive(row))),
+      },
+    );
+  }
+  return columns;
+}
+
+function percentileColumns({ percentile }: PerfOptions): Column<ReportedLevel>[] {
+  return [...new Set([50, 90, 95, 99, ...(percentile === -1 ? [] : [percentile])])]
+    .sort((a, b) => a - b)
+    .map((p) => ({
+      header: `p${p} latency`,
+      value: ({ result }) => usec(result.latency.percentilesNs.get(p) as number),
+    }));
+}
+
+function composingColumns(
+  { options, model }: ReportContext,
+  warn: (line: string) => void,
+): Column<ReportedLevel & { stats: ServerStats }>[] {
+  type Row = ReportedLevel & { stats: ServerStats };
+  return [
+    { header: levelName(options), value: ({ level }) => formatG(level) },
+    {
+      header: 'Inferences/Second',
+      value: ({ result, stats }) => {
+        const share = stats.success.count / Math.max(1, result.server?.success.count ?? 0);
+        return formatG(result.throughput * share);
+      },
+    },
+    { header: 'Client Send', value: () => 0 },
+    ...serverColumns<Row>(
+      model,
+      ({ stats }) => stats,
+      ({ stats }, accounted) => averageNs(stats.success) - accounted,
+      warn,
+    ),
+    { header: 'Client Recv', value: () => 0 },
+  ];
+}
+
+/** The columns about the server; the first holds what the server's own times leave of the client's waiting time. */
+function serverColumns<Row>(
+  model: PerfModel,
+  statsOf: (row: Row) => ServerStats | undefined,
+  rest: (row: Row, accountedNs: number) => number,
+  warn: (line: string) => void,
+): Column<Row>[] {
+  const cell = (pick: (stats: ServerStats) => number) => (row: Row) => {
+    const stats = statsOf(row);
+    return stats === undefined ? 0 : usec(pick(stats));
+  };
+  const columns: Column<Row>[] = [
+    {
+      header: 'Network+Server Send/Recv',
+      value: (row) => {
+        const stats = statsOf(row);
+        const ns = stats === undefined ? 0 : Math.max(0, rest(row, accountedNs(stats)));
+        if (ns === 0) warn(SMALL_SAMPLE);
+        return usec(ns);
+      },
+    },
+    { header: 'Server Queue', value: cell((stats) => averageNs(stats.queue)) },
+    { header: 'Server Compute Input', value: cell((stats) => averageNs(stats.computeInput)) },
+    { header: 'Server Compute Infer', value: cell((stats) => averageNs(stats.computeInfer)) },
+    { header: 'Server Compute Output', value: cell((stats) => averageNs(stats.computeOutput)) },
+  ];
+  if (model.responseCache) {
+    columns.push(
+      { header: 'Server Cache Hit', value: cell((stats) => averageNs(stats.cacheHit)) },
+      { header: 'Server Cache Miss', value: cell((stats) => averageNs(stats.cacheMiss)) },
+    );
+  }
+  return columns;
+}
+
+/** What the server explains of a request, nanoseconds. */
+function accountedNs(stats: ServerStats): number {
+  const { computeInput, computeInfer, computeOutput } = stats;
+  const compute = { count: computeInput.count, ns: computeInput.ns + computeInfer.ns + computeOutput.ns };
+  return averageNs(stats.queue) + averageNs(compute) + averageNs(stats.cacheHit) + averageNs(stats.cacheMiss);
+}
+
+function averageNs({ count, ns }: { readonly count: number; readonly ns: number }): number {
+  return count === 0 ? 0 : Math.floor(ns / count);
+}
