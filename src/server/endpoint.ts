@@ -132,6 +132,8 @@ function readPem(file: string): Buffer {
 
 function listenError(error: NodeJS.ErrnoException, where: string): TritonError {
   const text =
-    error.code === 'EADDRINUSE' ? `Socket '${where}' already in use ` : `Socket '${where}' cannot be used: ${error.message}`;
+    error.code === 'EADDRINUSE'
+      ? `Socket '${where}' already in use `
+      : `Socket '${where}' cannot be used: ${error.message}`;
   return new TritonError('UNAVAILABLE', text, { cause: error });
 }

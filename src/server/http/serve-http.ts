@@ -1,5 +1,5 @@
-import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import type { Http1Handler, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import { Endpoint, type ServeSocket } from '../endpoint.js';
 import type { ServerContext } from '../server-context.js';
 import { modelConfig } from './config.js';

@@ -149,7 +149,9 @@ export class ServerMetrics {
 
   /** With counter_latencies=false the counters exist but stay at 0, as in the original (spec: runtime, section 8.5). */
   #modelFamily(family: ModelFamily, models: readonly MetricSource[], counting: boolean): string {
-    const samples = models.map((model): Sample => [this.#labelsOf(model), counting ? family.value(model.statistics) : 0]);
+    const samples = models.map(
+      (model): Sample => [this.#labelsOf(model), counting ? family.value(model.statistics) : 0],
+    );
     return familyText(family.name, family.type, family.help, samples);
   }
 
@@ -181,7 +183,10 @@ export class ServerMetrics {
     return (
       familyText('nv_pinned_memory_pool_total_bytes', 'gauge', 'Pinned memory pool total memory size, in bytes', [
         ['', this.#pinnedPoolBytes],
-      ]) + familyText('nv_pinned_memory_pool_used_bytes', 'gauge', 'Pinned memory pool used memory size, in bytes', [['', 0]])
+      ]) +
+      familyText('nv_pinned_memory_pool_used_bytes', 'gauge', 'Pinned memory pool used memory size, in bytes', [
+        ['', 0],
+      ])
     );
   }
 

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPTION_TABLE } from './option-table.js';
+import { resolveOptions } from './resolve-options.js';
+import type { ServerOptions } from './server-options.js';
+import { usageText } from './usage.js';
+
+function serve(...args: string[]): ServerOptions {
+  const resolved = resolveOptions(args, () => {});
+  assert.equal(resolved.kind, 'serve', resolved.kind === 'error' ? resolved.message : resolved.kind);
+  return (resolved as { options: ServerOptions }).options;
+}
+
+function refusal(...args: string[]): string {
+  const resolved = resolveOptions(args, () => {});
+  assert.equal(resolved.kind, 'error', `${args.join(' ')} was taken`);
+  return (resolved as { message: string }).message.trimEnd();
+}
+
+const bad = (option: string, message: string): string => `Bad option: "--${option}".\n${message}`;
+
+test('bad values are refused with the texts of the original', () => {
+  const cases: [args: string[], message: string][] = [
+    [['--nope=3'], "unrecognized option '--nope=3'"],
+    [['-h'], "invalid option -- 'h'"],
+    [['--model-repository'], "option '--model-repository' requires an argument"],
+    [['--disable-auto-complete-config=true'], "option '--disable-auto-complete-config' doesn't allow an argument"],
+    [['word', 'other', '--model-repository=models'], 'Unexpected argument: word'],
+    [['--', 'word'], 'Unexpected argument: word'],
+    [['--http-po', 'x'], bad('http-port', 'Invalid option value. Got x')],
+    [
+      ['--exit-timeout-secs=99999999999'],
+      bad('exit-timeout-secs', 'Provided option value is out of bound. Got 99999999999'),
+    ],
+    [['--allow-http='], bad('allow-http', 'invalid value for bool option: ')],
+    [['--allow-http=yes'], bad('allow-http', 'invalid value for bool option: yes')],
+    [['--model-control-mode=auto'], bad('model-control-mode', 'invalid argument for --model-control-mode')],
+    [['--log-format=iso8601'], bad('log-format', 'invalid argument for --log-format')],
+    [['--rate-limit=on'], bad('rate-limit', 'invalid argument for --rate-limit')],
+    [
+      ['--grpc-infer-response-compression-level=max'],
+      bad('grpc-infer-response-compression-level', 'invalid argument for --grpc_infer_response_compression_level'),
+    ],
+    [
+      ['--grpc-infer-thread-count=1'],
+      bad('grpc-infer-thread-count', 'invalid argument for --grpc_infer_thread_count. Must be in the range 2 to 128.'),
+    ],
+    [['--http-max-input-size=0'], bad('http-max-input-size', 'Error: --http-max-input-size must be greater than 0.')],
+    [['--model-config-name='], bad('model-config-name', 'Error: empty argument for --model-config-name')],
+    [
+      ['--cuda-memory-pool-byte-size=x'],
+      bad(
+        'cuda-memory-pool-byte-size',
+        'Cannot parse pair option due to incorrect number of inputs.--<pair option> argument requires format <first>:<second>. Found: x',
+      ),
+    ],
+    [
+      ['--backend-config=onnxruntime,=y'],
+      bad('backend-config', "--backend-config option format is '<backend name>,<setting>=<value>'. Got onnxruntime,=y"),
+    ],
+    [
+      ['--backend-config=,x=y'],
+      bad(
+        'backend-config',
+        'No backend specified. --backend-config option format is <backend name>,<setting>=<value> or <setting>=<value>. Got ,x=y',
+      ),
+    ],
+    [
+      ['--cache-config=size=1'],
+      bad(
+        'cache-config',
+        'No cache specified. --cache-config option format is <cache name>,<setting>=<value>. Got size=1',
+      ),
+    ],
+    [['--trace-config=level=FOO'], bad('trace-config level', 'invalid value for trace level option: foo')],
+    [['--trace-config=rate=x'], bad('trace-config rate', 'Invalid option value. Got x')],
+    [
+      ['--trace-config=foo,bar=1'],
+      bad(
+        'trace-config',
+        'invalid value for trace mode option: foo. Available options are "triton" and "opentelemetry"',
+      ),
+    ],
+    [
+      ['--http-restricted-api=health:=b'],
+      bad(
+        'http-restricted-api',
+        "--http-restricted-api option format is '<config name>:<setting>=<value>'. Got health:=b",
+      ),
+    ],
+    [
+      ['--grpc-restricted-protocol=nosuch:a=b'],
+      bad('grpc-restricted-protocol', "unknown restricted protocol 'nosuch'"),
+    ],
+    [
+      ['--http-restricted-api=health:a=b', '--http-restricted-api=health:c=d'],
+      bad('http-restricted-api', "restricted api 'health' can not be specified in multiple config groups"),
+    ],
+    [['--metrics-config==x'], bad('metrics-config', '--metrics-config option format is <setting>=<value>. Got =x')],
+    [['--load-model=a'], "Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well."],
+    [
+      ['--http-port=8120', '--grpc-port=8120'],
+      'The server cannot listen to HTTP requests and GRPC requests at the same address and port 0.0.0.0:8120',
+    ],
+    [
+      ['--allow-sagemaker=true', '--sagemaker-safe-port-range=9000-9100'],
+      'The server cannot listen to HTTP requests at port 8000, allowed port range is [9000, 9100]',
+    ],
+    [
+      ['--host-policy=a,foo=1'],
+      "Failed to build Triton option:\nerror: setting host policy: Unsupported - Unsupported host policy setting 'foo' is specified, supported settings are 'numa-node', 'cpu-cores'",
+    ],
+    [
+      ['--model-load-gpu-limit=0:2'],
+      'Failed to build Triton option:\nerror: setting model load GPU limit: Invalid argument - expects limit fraction to be in range [0.0, 1.0], got 2.000000',
+    ],
+  ];
+  for (const [args, message] of cases) assert.equal(refusal(...args), message, args.join(' '));
+});
+
+test('the first bad option of the line counts, also before an unknown one', () => {
+  assert.equal(refusal('--allow-http=x', '--nope'), bad('allow-http', 'invalid value for bool option: x'));
+  assert.equal(refusal('--nonsense-word', '--allow-http=x'), "unrecognized option '--nonsense-word'");
+});
+
+test('an option that is nearly right is answered with the right one', () => {
+  assert.equal(refusal('--htp-port=1'), "unrecognized option '--htp-port=1'. Did you mean '--http-port'?");
+  assert.equal(
+    refusal('--model-repositry=x'),
+    "unrecognized option '--model-repositry=x'. Did you mean '--model-repository'?",
+  );
+});
+
+test('an ambiguous prefix names what it may mean', () => {
+  assert.match(refusal('--log'), /^option '--log' is ambiguous; possibilities: '--log-verbose' '--log-info'/);
+});
+
+test('values are read as the original reads them', () => {
+  const options = serve(
+    '--model-repo=a',
+    '--model-store',
+    'b',
+    '--http-port=1',
+    '--http-port=0',
+    '--exit-timeout-secs=12abc',
+    '--log-verbose=true',
+    '--model-control-mode=EXPLICIT',
+    '--load-model=*',
+    '--backend-config=onnxruntime,default-max-batch-size=7',
+    '--backend-config=a=b=c',
+    '--strict-readiness=OFF',
+    '--rate-limit-resource=R1:10',
+    '--trace-config=triton,file=/tmp/t',
+    '--trace-config=level=TENSORS',
+    '--trace-config=level=MIN',
+  );
+  assert.deepEqual(options.repositories, ['a', 'b']);
+  assert.equal(options.http.port, 0);
+  assert.equal(options.exitTimeoutSeconds, 12);
+  assert.equal(options.log.verboseLevel, 1);
+  assert.equal(options.modelControlMode, 'explicit');
+  assert.deepEqual(options.loadModels, ['*']);
+  assert.deepEqual(options.backendConfig, [
+    { backend: 'onnxruntime', key: 'default-max-batch-size', value: '7' },
+    { backend: '', key: 'a', value: 'b=c' },
+  ]);
+  assert.equal(options.strictReadiness, false);
+  assert.deepEqual(options.rateLimitResources, [{ name: 'R1', count: 10, device: -1 }]);
+  assert.deepEqual(options.trace.level, ['TIMESTAMPS', 'TENSORS']);
+  assert.equal(options.trace.file, '/tmp/t');
+});
+
+test('the metrics address follows the HTTP address unless it is given', () => {
+  assert.equal(serve('--http-address=127.0.0.1').metrics.address, '127.0.0.1');
+  assert.equal(serve('--http-address=127.0.0.1', '--metrics-address=::1').metrics.address, '::1');
+});
+
+test('ports that are 0 never collide', () => {
+  assert.equal(serve('--http-port=0', '--grpc-port=0', '--metrics-port=0').grpc.port, 0);
+});
+
+test('TLS needs its switch and its files', () => {
+  assert.equal(serve('--grpc-server-cert=x', '--grpc-server-key=y').grpc.tls, undefined);
+  assert.equal(serve('--grpc-use-ssl=false').grpc.tls, undefined);
+  assert.match(refusal('--grpc-use-ssl=true'), /needs --grpc-server-cert and --grpc-server-key/);
+  const secure = serve('--grpc-use-ssl=true', '--grpc-server-cert=x', '--grpc-server-key=y').grpc.tls;
+  assert.deepEqual(secure, { certificate: 'x', key: 'y', rootCertificates: '', mutual: false });
+});
+
+test('deprecated options warn and work', () => {
+  const warnings: string[] = [];
+  const resolved = resolveOptions(['--strict-model-config=true', '--trace-rate=5'], (line) => warnings.push(line));
+  assert.equal(resolved.kind === 'serve' && resolved.options.autoComplete, false);
+  assert.equal(resolved.kind === 'serve' && resolved.options.trace.rate, 5);
+  assert.deepEqual(warnings, [
+    "Warning: '--strict-model-config' has been deprecated! Please use '--disable-auto-complete-config' instead.",
+    "Warning: '--trace-rate' has been deprecated and will be removed in future releases. Please use '--trace-config rate=<rate value> instead.",
+  ]);
+});
+
+test('the help text names every option once', () => {
+  const text = usageText();
+  for (const { name } of OPTION_TABLE) assert.equal(text.split(`  --${name}`).length > 1, true, name);
+  assert.equal(new Set(OPTION_TABLE.map(({ name }) => name)).size, OPTION_TABLE.length);
+});

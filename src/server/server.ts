@@ -1,0 +1,186 @@
+import { Engine } from '../engine/engine.js';
+import { TritonError } from '../protocol/error.js';
+import type { Endpoint } from './endpoint.js';
+import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
+import { serveHttp } from './http/serve-http.js';
+import { ServerLog } from './log/server-log.js';
+import { LogSettingsStore } from './log-settings.js';
+import { serveMetrics } from './metrics/serve-metrics.js';
+import { ServerMetrics } from './metrics/server-metrics.js';
+import { checkCreation } from './options/check-creation.js';
+import type { ServerOptions } from './options/server-options.js';
+import { isEmptyRepository, repositoryHint } from './repository-help.js';
+import { type ServedEngine, UnavailableEngine } from './served-engine.js';
+import type { ServerContext } from './server-context.js';
+import { serverMetadata } from './server-metadata.js';
+import { CountDown, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
+import { startEngine } from './start-engine.js';
+import { logEngineTables, logOptionTable } from './startup-tables.js';
+import { TraceSettings } from './trace-settings.js';
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Ports that are listened on; undefined for an endpoint that is switched off. */
+  readonly ports: Readonly<Record<'http' | 'grpc' | 'metrics', number | undefined>>;
+  readonly engine: ServedEngine;
+  readonly log: ServerLog;
+  /**
+   * Stops in good order: accepts no more, answers everything accepted, unloads. Resolves to false when the exit timeout
+   * ran out before that. Further calls wait for the same stop.
+   */
+  stop(): Promise<boolean>;
+}
+
+/** Why a server did not start. `message` is what goes to stderr after the log, '' when the log says it all. */
+export class ServerStartError extends Error {
+  override readonly name = 'ServerStartError';
+}
+
+/** Loads the models, logs the tables, starts the endpoints. Rejects with a ServerStartError. */
+export async function startServer(
+  options: ServerOptions,
+  log: ServerLog = new ServerLog({ ...options.log }),
+): Promise<RunningServer> {
+  const metadata = serverMetadata(options.id);
+  const engine = await createEngine(options, log);
+  const created = !(engine instanceof UnavailableEngine);
+  if (created) logEngineTables(log, engine);
+  if (options.metrics.enabled && options.metrics.cpu) log.info('Collecting CPU metrics');
+  logOptionTable(log, options, metadata);
+  if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log);
+  if (created) logEmptyRepositories(options, log);
+
+  const context: ServerContext = {
+    engine,
+    options,
+    metadata,
+    log,
+    logSettings: new LogSettingsStore(log),
+    traceSettings: new TraceSettings(options.trace),
+  };
+  const metrics = options.metrics.enabled
+    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes)
+    : undefined;
+  const endpoints = await startEndpoints(context, engine, metrics);
+  let stopping: Promise<boolean> | undefined;
+  return {
+    ports: { http: endpoints.http?.port, grpc: endpoints.grpc?.port, metrics: endpoints.metrics?.port },
+    engine,
+    log,
+    stop() {
+      stopping ??= stopServer(endpoints, engine, metrics, options, log);
+      return stopping;
+    },
+  };
+}
+
+async function stopServer(
+  endpoints: StoppingEndpoints,
+  engine: ServedEngine,
+  metrics: ServerMetrics | undefined,
+  options: ServerOptions,
+  log: ServerLog,
+): Promise<boolean> {
+  const countDown = new CountDown(options.exitTimeoutSeconds);
+  await stopEndpoints(endpoints, log, countDown);
+  metrics?.stop();
+  const clean = await stopEngine(engine, log, countDown);
+  log.close();
+  return clean;
+}
+
+/** An engine, or what stands for one that could not be made. */
+async function createEngine(options: ServerOptions, log: ServerLog): Promise<ServedEngine> {
+  try {
+    checkCreation(options);
+    return await startEngine(options, log, Engine);
+  } catch (reason) {
+    if (!(reason instanceof TritonError)) throw reason;
+    return new UnavailableEngine(reason);
+  }
+}
+
+/** Ends a start that failed, unless --exit-on-error=false lets the server go on. */
+async function handleStartError(
+  error: TritonError,
+  engine: ServedEngine,
+  options: ServerOptions,
+  log: ServerLog,
+): Promise<void> {
+  const hints = options.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
+  const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
+  if (!options.exitOnError) {
+    log.error(`${error.toStatusText()}${hint}`);
+    return;
+  }
+  if (engine instanceof UnavailableEngine) log.info('No server context available. Exiting immediately.');
+  else await stopEngine(engine, log, new CountDown(options.exitTimeoutSeconds));
+  log.close();
+  throw new ServerStartError(`error: creating server: ${error.codeText} - ${error.message}${hint}`);
+}
+
+/** A server without models is seldom meant: says so, and why. */
+function logEmptyRepositories(options: ServerOptions, log: ServerLog): void {
+  for (const repository of options.repositories) {
+    const hint = repositoryHint(repository);
+    if (hint !== undefined) log.info(`Check --model-repository: ${hint}`);
+    else if (isEmptyRepository(repository)) {
+      log.info(
+        `No models: the model repository '${repository}' is empty. It should hold a folder for each model; ` +
+          `'triton repo init' makes one with examples.`,
+      );
+    }
+  }
+}
+
+/** gRPC, HTTP, metrics, in the original's order. When one cannot start, what was started ends again. */
+async function startEndpoints(
+  context: ServerContext,
+  engine: ServedEngine,
+  metrics: ServerMetrics | undefined,
+): Promise<StoppingEndpoints> {
+  const { options, log } = context;
+  const started: { http?: Endpoint; grpc?: Endpoint; metrics?: Endpoint; endStreams?: () => void } = {};
+  let service = 'GRPC';
+  try {
+    if (options.grpc.enabled) {
+      const { endpoint, endStreams } = await serveGrpcEndpoint(context);
+      Object.assign(started, { grpc: endpoint, endStreams });
+      log.info(`Started GRPCInferenceService at ${endpoint.address}:${endpoint.port}`);
+    }
+    service = 'HTTP';
+    if (options.http.enabled) {
+      started.http = await serveHttp(context);
+      log.info(`Started HTTPService at ${started.http.address}:${started.http.port}`);
+    }
+    service = 'Metrics';
+    if (metrics !== undefined) {
+      started.metrics = await serveMetrics(context, metrics);
+      log.info(`Started Metrics Service at ${started.metrics.address}:${started.metrics.port}`);
+    }
+  } catch (reason) {
+    const error = TritonError.from(reason);
+    log.error(`failed to start ${service} service: ${error.codeText} - ${error.message}`);
+    const countDown = new CountDown(options.exitTimeoutSeconds);
+    await stopEndpoints(complete(started), log, countDown);
+    metrics?.stop();
+    await stopEngine(engine, log, countDown);
+    log.close();
+    throw new ServerStartError('', { cause: reason });
+  }
+  return complete(started);
+}
+
+function complete(started: {
+  http?: Endpoint;
+  grpc?: Endpoint;
+  metrics?: Endpoint;
+  endStreams?: () => void;
+}): StoppingEndpoints {
+  return {
+    http: started.http,
+    grpc: started.grpc,
+    metrics: started.metrics,
+    endStreams: started.endStreams ?? (() => {}),
+  };
+}
