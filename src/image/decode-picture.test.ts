@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import sharp from 'sharp';
+import { decodePicture } from './decode-picture.js';
+
+const WIDTH = 6;
+const HEIGHT = 4;
+const RAW = { raw: { width: WIDTH, height: HEIGHT, channels: 3 } } as const;
+const pixels = Buffer.from(Array.from({ length: WIDTH * HEIGHT * 3 }, (_, i) => (i * 37) % 256));
+
+test('lossless formats give the pixels back', async () => {
+  for (const encoder of [sharp(pixels, RAW).png(), sharp(pixels, RAW).tiff({ compression: 'lzw' })]) {
+    const file = await encoder.toBuffer();
+    const picture = await decodePicture(file);
+    assert.deepEqual(
+      { ...picture, data: Buffer.from(picture!.data) },
+      { width: 6, height: 4, channels: 3, data: pixels },
+    );
+  }
+});
+
+test('alpha is dropped, not blended', async () => {
+  const file = await sharp(pixels, RAW).ensureAlpha(0).png().toBuffer();
+  assert.deepEqual(Buffer.from((await decodePicture(file))!.data), pixels);
+});
+
+test('grey, bilevel and palette pictures become three channels', async () => {
+  const grey = sharp(pixels, RAW).greyscale();
+  for (const options of [{}, { palette: true }, { colours: 2 }]) {
+    const file = await grey.clone().png(options).toBuffer();
+    const levels = await sharp(file).toColourspace('b-w').raw().toBuffer();
+    assert.equal(levels.length, WIDTH * HEIGHT);
+    assert.deepEqual(Array.from(levels, (v) => [v, v, v]).flat(), [...((await decodePicture(file))?.data ?? [])]);
+  }
+});
+
+test('16-bit samples lose their lower byte', async () => {
+  const samples = Uint16Array.from({ length: WIDTH * HEIGHT }, (_, i) => i * 1000 + 255);
+  const file = await sharp(samples, { raw: { width: WIDTH, height: HEIGHT, channels: 1 } })
+    .toColourspace('grey16')
+    .png()
+    .toBuffer();
+  const picture = await decodePicture(file);
+  assert.deepEqual(
+    [...picture!.data].filter((_, i) => i % 3 === 0),
+    Array.from(samples, (v) => v >> 8),
+  );
+});
+
+test('the EXIF orientation is applied', async () => {
+  const file = await sharp(pixels, RAW).withMetadata({ orientation: 6 }).png().toBuffer();
+  const picture = await decodePicture(file);
+  assert.deepEqual([picture?.width, picture?.height], [HEIGHT, WIDTH]);
+  // A quarter turn to the right: the first row begins with the last row's first pixel.
+  assert.deepEqual(
+    [...picture!.data.subarray(0, 3)],
+    [...pixels.subarray((HEIGHT - 1) * WIDTH * 3, (HEIGHT - 1) * WIDTH * 3 + 3)],
+  );
+});
+
+test('a JPEG cut short within its pixels is decoded, one cut within its header is not', async () => {
+  const whole = await sharp({
+    create: {
+      width: 64,
+      height: 64,
+      channels: 3,
+      background: '#a05020',
+      noise: { type: 'gaussian', mean: 128, sigma: 30 },
+    },
+  })
+    .jpeg()
+    .toBuffer();
+  const full = await decodePicture(whole);
+  const cut = await decodePicture(whole.subarray(0, Math.floor(whole.length * 0.6)));
+  assert.deepEqual([cut?.width, cut?.height], [64, 64]);
+  assert.deepEqual(cut!.data.subarray(0, 64 * 3), full!.data.subarray(0, 64 * 3));
+  assert.deepEqual([...cut!.data.subarray(-3)], [128, 128, 128]);
+  assert.equal(await decodePicture(whole.subarray(0, 100)), undefined);
+});
+
+test('what is no picture is undefined', async () => {
+  for (const text of ['', 'no picture', '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>', 'BM']) {
+    assert.equal(await decodePicture(Buffer.from(text)), undefined);
+  }
+});
