@@ -14,13 +14,10 @@ import { configTypeOfElementType } from './onnx-types.js';
 
 /** What steers the completion. */
 export interface AutoCompleteOptions {
-  /** max_batch_size of a model that batches and whose configuration names none; `default-max-batch-size`, 4 by default. */
+  /** max_batch_size of a model that batches and whose configuration names none (`default-max-batch-size`). */
   readonly defaultMaxBatchSize: number;
   readonly log: Log;
 }
-
-/** `default-max-batch-size` when nobody gives one. */
-export const DEFAULT_MAX_BATCH_SIZE = 4;
 
 /**
  * True when the configuration lists inputs and outputs already: nothing is completed then and the model's file need not

@@ -2,6 +2,8 @@
  * Checks a configuration against the model it describes (spec of model repositories, section 6.4): every fault, in the
  * server's order; the first is the one with which the server refuses the model.
  */
+import type { Fault } from '../../modelconfig/fault.js';
+import type { FieldPath } from '../../modelconfig/pbtxt/position-map.js';
 import { configTypeOf, datatypeOfConfigType, formatShape } from '../../protocol/datatype.js';
 import type { ErrorCodeName } from '../../protocol/error.js';
 import {
@@ -17,30 +19,12 @@ import { notATensor } from './auto-complete.js';
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from './onnx-types.js';
 
-/** One disagreement between a configuration and its model. */
-export interface OnnxFault {
-  readonly code: ErrorCodeName;
-  /** Kebab-case name of the rule. */
-  readonly rule: string;
-  /** The server's text. */
-  readonly message: string;
-  /** Where in the configuration, e.g. `['input', 0, 'dims']`. */
-  readonly path: readonly (string | number)[];
-  readonly remedy?: string;
-}
-
-type Fail = (
-  rule: string,
-  message: string,
-  path: readonly (string | number)[],
-  remedy?: string,
-  code?: ErrorCodeName,
-) => void;
+type Fail = (rule: string, message: string, path: FieldPath, remedy?: string, code?: ErrorCodeName) => void;
 type Values = ReadonlyMap<string, OnnxValue>;
 
 /** Lists all faults, none when the configuration fits. `model` should carry the runtime's shapes (session-shapes.ts). */
-export function checkOnnxAgainstConfig(config: ModelConfig, model: OnnxModel): OnnxFault[] {
-  const faults: OnnxFault[] = [];
+export function checkOnnxAgainstConfig(config: ModelConfig, model: OnnxModel): Fault[] {
+  const faults: Fault[] = [];
   const fail: Fail = (rule, message, path, remedy, code = 'INVALID_ARG') => {
     faults.push({ code, rule, message, path, ...(remedy === undefined ? {} : { remedy }) });
   };
@@ -93,7 +77,7 @@ function checkControl(
   config: ModelConfig,
   name: string,
   control: MessageOf<typeof SequenceControl>,
-  path: readonly (string | number)[],
+  path: FieldPath,
   inputs: Values,
   fail: Fail,
 ): void {
@@ -146,13 +130,7 @@ function checkInputCount(config: ModelConfig, model: OnnxModel, controls: number
   );
 }
 
-function checkInput(
-  config: ModelConfig,
-  input: ModelInput,
-  path: readonly (string | number)[],
-  values: Values,
-  fail: Fail,
-): void {
+function checkInput(config: ModelConfig, input: ModelInput, path: FieldPath, values: Values, fail: Fail): void {
   const { name } = input;
   const before = `unable to load model '${config.name}', `;
   if (input.optional && config.max_batch_size !== 0) {
@@ -197,7 +175,7 @@ function checkInput(
 function checkOutput(
   config: ModelConfig,
   output: ModelOutput,
-  path: readonly (string | number)[],
+  path: FieldPath,
   values: Values,
   isScattered: boolean,
   fail: Fail,
@@ -221,7 +199,7 @@ function checkType(
   what: 'input' | 'output',
   tensor: ModelInput | ModelOutput,
   value: OnnxValue,
-  path: readonly (string | number)[],
+  path: FieldPath,
   fail: Fail,
 ): void {
   const configured = typeName(tensor.data_type);
@@ -249,7 +227,7 @@ function checkDims(
   config: ModelConfig,
   tensor: ModelInput | ModelOutput,
   value: OnnxValue,
-  path: readonly (string | number)[],
+  path: FieldPath,
   exact: boolean,
   fail: Fail,
 ): void {
