@@ -1,0 +1,30 @@
+/** Members of JSON objects with the name of the member in the error (`Unable to parse '<name>': ...`). */
+import { prefixed } from '../json/json-error.js';
+import type { JsonValue } from '../json/json-value.js';
+
+/** A required string. */
+export function stringMember(object: JsonValue, name: string): string {
+  try {
+    return object.required(name).asString();
+  } catch (error) {
+    throw prefixed(`Unable to parse '${name}': `, error);
+  }
+}
+
+/** A required array. */
+export function arrayMember(object: JsonValue, name: string): readonly JsonValue[] {
+  try {
+    return object.required(name).asArray();
+  } catch (error) {
+    throw prefixed(`Unable to parse '${name}': `, error);
+  }
+}
+
+/** An optional unsigned integer; 0 when absent. */
+export function uintMember(object: JsonValue, name: string): number {
+  try {
+    return object.member(name)?.asUint() ?? 0;
+  } catch (error) {
+    throw prefixed(`Unable to parse '${name}': `, error);
+  }
+}

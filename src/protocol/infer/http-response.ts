@@ -1,0 +1,70 @@
+/** Response of the engine -> body of an infer response over HTTP (spec: wire protocol, sections 3.3 and 3.7). */
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { InferenceResponse } from '../../engine/request.js';
+import { jsonDouble, jsonString } from '../json/write-json.js';
+import { jsonTensorData } from '../json/write-tensor-data.js';
+import type { Parameters, ParameterValue } from '../tensor.js';
+import { BodyBuilder } from './body-builder.js';
+import { toOutputForm } from './encode-output.js';
+import type { DecodedInferRequest } from './output-form.js';
+
+/** A response ready to be sent. */
+export interface HttpInferResponse {
+  readonly contentType: string;
+  /** Value of `Inference-Header-Content-Length`; undefined when the body is JSON alone. */
+  readonly headerLength: number | undefined;
+  readonly chunks: Uint8Array[];
+  readonly byteLength: number;
+}
+
+/** Encodes a response in the forms that the request asked for. Throws what a form may raise (FP16 as JSON, ...). */
+export function encodeHttpInferResponse(
+  response: InferenceResponse,
+  decoded: DecodedInferRequest,
+  model: ReadyModel,
+): HttpInferResponse {
+  const body = new BodyBuilder();
+  if (response.id !== '') body.text(`{"id":${jsonString(response.id)},"model_name":`);
+  else body.text('{"model_name":');
+  body.text(`${jsonString(response.modelName)},"model_version":${jsonString(response.modelVersion)}`);
+  if (response.parameters.length > 0) body.text(`,"parameters":${jsonParameters(response.parameters)}`);
+  body.text(',"outputs":[');
+  let first = true;
+  for (const output of response.outputs) {
+    const { form, tensor, data } = toOutputForm(output, decoded, model);
+    body.text(
+      `${first ? '' : ','}{"name":${jsonString(tensor.name)},"datatype":"${tensor.datatype}","shape":[${tensor.shape.join(',')}]`,
+    );
+    first = false;
+    if (data === undefined) body.text('}');
+    else if (form.binary) {
+      body.text(`,"parameters":{"binary_data_size":${data.length}}}`);
+      body.blob(data);
+    } else {
+      body.text(',"data":');
+      const json = jsonTensorData(tensor);
+      if (typeof json === 'string') body.text(json);
+      else body.bytes(json);
+      body.text('}');
+    }
+  }
+  body.text(']}');
+  return body.finish();
+}
+
+/** Parameters as a JSON object. */
+export function jsonParameters(parameters: Parameters): string {
+  return `{${parameters.map(([name, value]) => `${jsonString(name)}:${jsonParameter(value)}`).join(',')}}`;
+}
+
+/** One parameter's value as JSON. */
+export function jsonParameter(value: ParameterValue): string {
+  switch (typeof value) {
+    case 'string':
+      return jsonString(value);
+    case 'number':
+      return jsonDouble(value);
+    default:
+      return String(value);
+  }
+}

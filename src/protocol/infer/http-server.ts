@@ -1,0 +1,296 @@
+/** Body of an infer request over HTTP -> request of the engine (spec: wire protocol, sections 3.1, 3.2 and 3.5 to 3.8). */
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { RequestInput } from '../../engine/request.js';
+import { elementSize, isDatatype } from '../datatype.js';
+import { invalidArg } from '../error.js';
+import { jsonError, prefixed } from '../json/json-error.js';
+import { JsonKind, type JsonValue, parseJson } from '../json/json-value.js';
+import { type JsonDatatype, readBytesData, readTensorData, TooFewElements } from '../json/read-tensor-data.js';
+import { arrayMember, stringMember, uintMember } from './http-members.js';
+import { readHttpSettings } from './http-parameters.js';
+import {
+  BINARY_FORM,
+  type DecodedInferRequest,
+  type DecodeOptions,
+  JSON_FORM,
+  NO_FORMS,
+  type OutputForm,
+  type SharedMemoryPlace,
+} from './output-form.js';
+import { inputExists, NO_SETTINGS, unknownRegion } from './parameters.js';
+import { checkedByteSize, checkedElementCount, checkInputSize, checkJsonSize } from './shape-limits.js';
+
+export { encodeHttpInferResponse, type HttpInferResponse } from './http-response.js';
+
+/** Reads the header `Inference-Header-Content-Length` as C's `strtol` with its checks would. */
+export function parseInferenceHeaderLength(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const digits = /^\s*([+-]?\d+)/.exec(text)?.[1];
+  if (digits === undefined) throw invalidArg(`Unable to parse Inference-Header-Content-Length, got: ${text}`);
+  const value = Number(digits);
+  if (value < -2147483648 || value > 2147483647) {
+    throw invalidArg(
+      `Unable to parse Inference-Header-Content-Length, value is out of range [ -2147483648, 2147483647 ], got: ${text}`,
+    );
+  }
+  return value;
+}
+
+/**
+ * Decodes the body of an infer request. `headerLength`: value of `Inference-Header-Content-Length`, undefined when absent.
+ * Binary tensors are views on the body. Throws a TritonError with the server's text.
+ */
+export function decodeHttpInferRequest(
+  body: Uint8Array,
+  headerLength: number | undefined,
+  model: ReadyModel,
+  options: DecodeOptions,
+): DecodedInferRequest {
+  if (headerLength !== undefined && (headerLength < 0 || headerLength > body.length)) {
+    throw invalidArg(`inference header size should be in range (0, ${body.length}), got: ${headerLength}`);
+  }
+  const jsonLength = headerLength ?? body.length;
+  if (jsonLength === 0) return rawRequest(body, options);
+  checkJsonSize(jsonLength, options.maxInputSize);
+  const root = parseJson(jsonLength === body.length ? body : body.subarray(0, jsonLength));
+  const id = readId(root.member('id'));
+  const { settings, binaryDataOutput } = readHttpSettings(root.member('parameters'));
+  const inputs = readInputs(root, body, jsonLength, id, model, options);
+  const { names, forms } = readOutputs(root.member('outputs'), options);
+  const request = {
+    id,
+    inputs,
+    requestedOutputs: names,
+    parameters: settings.parameters,
+    correlationId: settings.correlationId,
+    sequenceStart: settings.sequenceStart,
+    sequenceEnd: settings.sequenceEnd,
+    priority: settings.priority,
+    timeoutMicroseconds: settings.timeoutMicroseconds,
+  };
+  const defaultForm = binaryDataOutput ? BINARY_FORM : JSON_FORM;
+  if (options.sharedMemory === undefined) return { request, forms, defaultForm };
+  return { request, forms, defaultForm, sharedMemory: options.sharedMemory };
+}
+
+function rawRequest(body: Uint8Array, { maxInputSize }: DecodeOptions): DecodedInferRequest {
+  if (body.length > maxInputSize) {
+    throw invalidArg(
+      `Raw input has a byte_size (${body.length} bytes) that exceeds the maximum allowed value of ${maxInputSize} bytes. Use --http-max-input-size to increase the limit.`,
+    );
+  }
+  const request = { id: '', inputs: [], requestedOutputs: [], ...NO_SETTINGS, raw: body };
+  return { request, forms: NO_FORMS, defaultForm: BINARY_FORM };
+}
+
+/** The id, cut at an embedded NUL. */
+function readId(value: JsonValue | undefined): string {
+  if (value === undefined) return '';
+  try {
+    const id = value.asString();
+    const nul = id.indexOf('\0');
+    return nul < 0 ? id : id.slice(0, nul);
+  } catch (error) {
+    throw prefixed("Unable to parse 'id': ", error);
+  }
+}
+
+function readInputs(
+  root: JsonValue,
+  body: Uint8Array,
+  jsonLength: number,
+  id: string,
+  model: ReadyModel,
+  options: DecodeOptions,
+): RequestInput[] {
+  const inputs: RequestInput[] = [];
+  let blob = jsonLength;
+  for (const input of arrayMember(root, 'inputs')) {
+    const source = readSource(input);
+    const name = stringMember(input, 'name');
+    const datatype = stringMember(input, 'datatype');
+    const dims = arrayMember(input, 'shape');
+    const shape = readShape(dims);
+    for (const other of inputs) if (other.name === name) throw inputExists(id, name);
+    let data: Uint8Array;
+    if (source.kind === 'json') data = readJsonData(name, datatype, shape, dims, source.data, options.maxInputSize);
+    else if (source.kind === 'region') {
+      const place = readPlace(source.parameters)!;
+      if (options.sharedMemory === undefined) throw unknownRegion(place.region);
+      data = options.sharedMemory.read(place.region, place.offset, place.byteSize);
+    } else {
+      const end = blob + uintMember(source.parameters, 'binary_data_size');
+      if (end > body.length) {
+        throw invalidArg(
+          `unexpected size for input '${name}', expecting ${end - body.length} additional bytes for model '${model.name}'`,
+        );
+      }
+      data = body.subarray(blob, end);
+      blob = end;
+    }
+    inputs.push({ name, datatype, shape, data });
+  }
+  if (blob !== body.length) throw invalidArg(`unexpected additional input data for model '${model.name}'`);
+  return inputs;
+}
+
+/** Where the data of an input are. */
+type Source =
+  | { readonly kind: 'json'; readonly data: JsonValue }
+  | { readonly kind: 'blob'; readonly parameters: JsonValue }
+  | { readonly kind: 'region'; readonly parameters: JsonValue };
+
+function readSource(input: JsonValue): Source {
+  const data = input.member('data');
+  const parameters = input.member('parameters');
+  const blob = parameters?.member('binary_data_size') !== undefined;
+  const region = parameters?.member('shared_memory_region') !== undefined;
+  if (Number(data !== undefined) + Number(blob) + Number(region) !== 1)
+    throw wrongSource(data !== undefined, blob, region);
+  if (data !== undefined) return { kind: 'json', data };
+  return { kind: blob ? 'blob' : 'region', parameters: parameters! };
+}
+
+function wrongSource(json: boolean, blob: boolean, region: boolean): Error {
+  const set = [json && " 'data'", blob && " 'binary_data_size'", region && " 'shared_memory_region'"].filter(Boolean);
+  return invalidArg(
+    `Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. But ${set.length === 0 ? 'no field is set' : `set${set.join('')}`}`,
+  );
+}
+
+function readShape(dims: readonly JsonValue[]): number[] {
+  try {
+    // Beyond int64 a dimension wraps to a negative one, which validation then refuses.
+    return dims.map((dim) => {
+      const value = dim.asUint();
+      return value < 2 ** 63 ? value : Number(BigInt.asIntN(64, dim.asUint64()));
+    });
+  } catch (error) {
+    throw prefixed("Unable to parse 'shape': ", error);
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+function readJsonData(
+  name: string,
+  datatype: string,
+  shape: readonly number[],
+  dims: readonly JsonValue[],
+  data: JsonValue,
+  maxInputSize: number,
+): Uint8Array {
+  const count = checkedElementCount(name, shape, dims);
+  // Without elements the server does not look at the data at all.
+  if (count === 0) return EMPTY;
+  if (data.kind !== JsonKind.ARRAY)
+    throw jsonError("Unable to parse 'data': attempt to access JSON non-array as array");
+  if (!isDatatype(datatype)) throw invalidArg(`invalid datatype for input ${name}`);
+  if (datatype === 'FP16' || datatype === 'BF16') {
+    throw invalidArg(
+      `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
+    );
+  }
+  if (datatype === 'BYTES') {
+    const bytes = readBytesElements(data);
+    checkInputSize(name, bytes.length, maxInputSize);
+    return bytes;
+  }
+  const byteSize = checkedByteSize(name, count, datatype, dims);
+  checkInputSize(name, byteSize, maxInputSize);
+  return readElements(data, datatype, count);
+}
+
+/** The elements of a JSON array of strings in wire form. */
+export function readBytesElements(data: JsonValue): Uint8Array {
+  try {
+    return readBytesData(data);
+  } catch (error) {
+    const { message } = error as Error;
+    throw message.startsWith('attempt') ? prefixed('Unable to parse JSON bytes array: ', error) : error;
+  }
+}
+
+/** The elements of a JSON array of numbers or booleans as the tensor's bytes. */
+export function readElements(data: JsonValue, datatype: JsonDatatype, count: number): Uint8Array {
+  // Each element takes at least two bytes of text: a shape that promises more than the text can hold takes no memory.
+  const available = Math.ceil((data.end - data.start) / 2);
+  const target = new Uint8Array(Math.min(count, available) * elementSize(datatype));
+  try {
+    readTensorData(data, datatype, count, target);
+  } catch (error) {
+    if (error instanceof TooFewElements) {
+      throw jsonError("Failed to parse 'data' field: shape does not match true shape");
+    }
+    throw prefixed("Unable to parse 'data': ", error);
+  }
+  return target;
+}
+
+/** The shared memory place of an input's or output's parameters; undefined when they name no region. */
+function readPlace(parameters: JsonValue | undefined): SharedMemoryPlace | undefined {
+  if (parameters?.member('shared_memory_region') === undefined) return undefined;
+  return {
+    region: stringMember(parameters, 'shared_memory_region'),
+    offset: uintMember(parameters, 'shared_memory_offset'),
+    byteSize: uintMember(parameters, 'shared_memory_byte_size'),
+  };
+}
+
+function readOutputs(
+  outputs: JsonValue | undefined,
+  options: DecodeOptions,
+): { names: string[]; forms: ReadonlyMap<string, OutputForm> } {
+  if (outputs === undefined) return { names: [], forms: NO_FORMS };
+  if (!outputs.isArray) throw jsonError("Unable to parse 'outputs': attempt to access JSON non-array as array");
+  const names: string[] = [];
+  const forms = new Map<string, OutputForm>();
+  for (const output of outputs.asArray()) {
+    const name = stringMember(output, 'name');
+    names.push(name);
+    forms.set(name, readForm(output.member('parameters'), options));
+  }
+  return { names, forms };
+}
+
+function readForm(parameters: JsonValue | undefined, options: DecodeOptions): OutputForm {
+  if (parameters === undefined || !parameters.isObject) return JSON_FORM;
+  const shared = parameters.member('shared_memory_region') !== undefined;
+  if (shared) checkSharedForm(parameters);
+  const classification = readClassification(parameters.member('classification'));
+  const sharedMemory = readPlace(parameters);
+  if (sharedMemory !== undefined) {
+    if (options.sharedMemory === undefined) throw unknownRegion(sharedMemory.region);
+    options.sharedMemory.check(sharedMemory.region, sharedMemory.offset, sharedMemory.byteSize);
+    return { binary: false, classification, sharedMemory };
+  }
+  const binary = readBinaryData(parameters, 'Unable to parse');
+  if (classification === 0) return binary ? BINARY_FORM : JSON_FORM;
+  return { binary, classification };
+}
+
+/** What cannot be had together with shared memory. */
+function checkSharedForm(parameters: JsonValue): void {
+  if (parameters.member('classification') !== undefined) {
+    throw invalidArg("Output can't set both 'shared_memory_region' and 'classification'");
+  }
+  if (readBinaryData(parameters, 'Unable to set')) {
+    throw invalidArg("Output can't set both 'shared_memory_region' and 'binary_data'");
+  }
+}
+
+function readBinaryData(parameters: JsonValue, complaint: string): boolean {
+  try {
+    return parameters.member('binary_data')?.asBool() ?? false;
+  } catch (error) {
+    throw prefixed(`${complaint} 'binary_data': `, error);
+  }
+}
+
+function readClassification(value: JsonValue | undefined): number {
+  try {
+    return value?.asUint() ?? 0;
+  } catch (error) {
+    throw prefixed("Unable to set 'classification': ", error);
+  }
+}

@@ -1,0 +1,65 @@
+import { elementSize, formatShape } from '../datatype.js';
+import { invalidArg } from '../error.js';
+import type { JsonValue } from '../json/json-value.js';
+import type { JsonDatatype } from '../json/read-tensor-data.js';
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+/**
+ * Number of elements of a JSON tensor's shape. `shape` are the dimensions as numbers, `dims` as sent. Overflowing shapes
+ * are refused with the server's texts (spec: wire protocol, section 3.2).
+ */
+export function checkedElementCount(input: string, shape: readonly number[], dims: readonly JsonValue[]): number {
+  let count = shape.length === 0 ? 0 : 1;
+  for (const dim of shape) count *= dim;
+  if (Number.isSafeInteger(count) && shape.every(Number.isSafeInteger)) return count;
+  const exact = dims.map((dim) => BigInt.asIntN(64, dim.asUint64()));
+  if (exact.some((dim) => dim < 0n)) {
+    throw invalidArg(
+      `invalid shape for input '${input}': shape ${formatShape(exact)} contains one or more invalid dimensions`,
+    );
+  }
+  const total = exact.reduce((product, dim) => product * dim, 1n);
+  if (total > INT64_MAX) {
+    throw invalidArg(
+      `invalid shape for input '${input}': shape ${formatShape(exact)} causes total element count to exceed maximum size of ${INT64_MAX}`,
+    );
+  }
+  return Number(total);
+}
+
+/** Byte size of a JSON tensor; refused when it overflows or exceeds the limit. */
+export function checkedByteSize(
+  input: string,
+  count: number,
+  datatype: JsonDatatype,
+  dims: readonly JsonValue[],
+): number {
+  const size = elementSize(datatype);
+  const byteSize = count * size;
+  if (byteSize > Number(INT64_MAX)) {
+    const exact = dims.reduce((product, dim) => product * dim.asUint64(), 1n);
+    if (exact * BigInt(size) > INT64_MAX) {
+      throw invalidArg(
+        `byte size overflow for input '${input}': element count (${exact}) * data type size (${size}) exceeds maximum allowed size (${INT64_MAX})`,
+      );
+    }
+  }
+  return byteSize;
+}
+
+/** Refuses a JSON tensor beyond the limit. */
+export function checkInputSize(input: string, byteSize: number, maxInputSize: number): void {
+  if (byteSize <= maxInputSize) return;
+  throw invalidArg(
+    `JSON input '${input}' has a byte_size (${BigInt(byteSize)} bytes) that exceeds the maximum allowed value of ${maxInputSize} bytes. Use --http-max-input-size to increase the limit.`,
+  );
+}
+
+/** Refuses a JSON part beyond the limit. */
+export function checkJsonSize(byteSize: number, maxInputSize: number): void {
+  if (byteSize <= maxInputSize) return;
+  throw invalidArg(
+    `request JSON size of ${byteSize} bytes exceeds the maximum allowed input size of ${maxInputSize} bytes. Use --http-max-input-size to increase the limit.`,
+  );
+}

@@ -1,0 +1,297 @@
+import { decodeUtf8, equalsAscii } from '../proto/string-cache.js';
+import { jsonError, SyntaxReason } from './json-error.js';
+import { JsonScanner, numberOf } from './scanner.js';
+import { unescapeString } from './unescape.js';
+
+/** What a value is. INTEGER: a literal without fraction and exponent; REAL: every other number. */
+export const JsonKind = { NULL: 0, FALSE: 1, TRUE: 2, INTEGER: 3, REAL: 4, STRING: 5, ARRAY: 6, OBJECT: 7 } as const;
+
+/** One of the kinds. */
+export type JsonKind = (typeof JsonKind)[keyof typeof JsonKind];
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/** Containers nested deeper than this are taken apart when they are asked for, so that depth costs no stack. */
+const EAGER_LEVELS = 6;
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+
+/**
+ * A value inside JSON text whose syntax was checked: a range of bytes that is read when asked. Lists whose elements are
+ * no objects stay a range of bytes, so the numbers of a large tensor are never turned into values of their own; integers
+ * keep all their digits; names keep their order and may repeat.
+ *
+ * Accessors throw INTERNAL errors in the words of the server's JSON layer (spec: wire protocol, section 1.9).
+ */
+export class JsonValue {
+  readonly kind: JsonKind;
+  readonly bytes: Uint8Array;
+  /** Range of the text in `bytes`: quotes and brackets included. */
+  readonly start: number;
+  readonly end: number;
+  /** A string with escapes. */
+  readonly escaped: boolean;
+  /** Elements of an array; names and values of an object, alternating. Absent: not taken apart yet. */
+  #items: JsonValue[] | undefined;
+
+  constructor(
+    kind: JsonKind,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    escaped: boolean,
+    items: JsonValue[] | undefined,
+  ) {
+    this.kind = kind;
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.escaped = escaped;
+    this.#items = items;
+  }
+
+  get isNull(): boolean {
+    return this.kind === JsonKind.NULL;
+  }
+
+  get isObject(): boolean {
+    return this.kind === JsonKind.OBJECT;
+  }
+
+  get isArray(): boolean {
+    return this.kind === JsonKind.ARRAY;
+  }
+
+  get isString(): boolean {
+    return this.kind === JsonKind.STRING;
+  }
+
+  get isNumber(): boolean {
+    return this.kind === JsonKind.INTEGER || this.kind === JsonKind.REAL;
+  }
+
+  get isBool(): boolean {
+    return this.kind === JsonKind.TRUE || this.kind === JsonKind.FALSE;
+  }
+
+  /** The first member of that (ASCII) name; undefined when there is none or this is no object. */
+  member(name: string): JsonValue | undefined {
+    if (this.kind !== JsonKind.OBJECT) return undefined;
+    const items = this.#taken();
+    for (let i = 0; i < items.length; i += 2) if (items[i]!.equals(name)) return items[i + 1];
+    return undefined;
+  }
+
+  /** The first member of that name; throws when there is none. */
+  required(name: string): JsonValue {
+    return this.member(name) ?? missing(name);
+  }
+
+  /** Members in their order, repeated names included. Throws when this is no object. */
+  members(): (readonly [name: JsonValue, value: JsonValue])[] {
+    if (this.kind !== JsonKind.OBJECT) throw jsonError('attempt to get members for non-object');
+    const items = this.#taken();
+    const members: (readonly [JsonValue, JsonValue])[] = [];
+    for (let i = 0; i < items.length; i += 2) members.push([items[i]!, items[i + 1]!]);
+    return members;
+  }
+
+  /** The elements. */
+  asArray(): readonly JsonValue[] {
+    if (this.kind !== JsonKind.ARRAY) throw jsonError('attempt to access JSON non-array as array');
+    return this.#taken();
+  }
+
+  /** This, if it is an object. */
+  asObject(): this {
+    if (this.kind !== JsonKind.OBJECT) throw jsonError('attempt to access JSON non-object as object');
+    return this;
+  }
+
+  /** The text; bytes that are no UTF-8 become replacement characters. */
+  asString(): string {
+    this.#mustBeString();
+    if (!this.escaped) return decodeUtf8(this.bytes, this.start + 1, this.end - 1);
+    const text = unescapeString(this.bytes, this.start + 1, this.end - 1);
+    return decodeUtf8(text, 0, text.length);
+  }
+
+  /** The string's bytes as sent, escapes resolved; a view where there are none. */
+  asStringBytes(): Uint8Array {
+    this.#mustBeString();
+    return this.escaped
+      ? unescapeString(this.bytes, this.start + 1, this.end - 1)
+      : this.bytes.subarray(this.start + 1, this.end - 1);
+  }
+
+  asBool(): boolean {
+    if (this.kind === JsonKind.TRUE) return true;
+    if (this.kind === JsonKind.FALSE) return false;
+    throw jsonError('attempt to access JSON non-boolean as boolean');
+  }
+
+  /** An integer of the int64 range. */
+  asInt64(): bigint {
+    const value = this.integer();
+    if (value === undefined || value < INT64_MIN || value > INT64_MAX) {
+      throw jsonError('attempt to access JSON non-signed-integer as signed-integer');
+    }
+    return value;
+  }
+
+  /** An integer of the uint64 range. */
+  asUint64(): bigint {
+    const value = this.integer();
+    if (value === undefined || value < 0n || value > UINT64_MAX) throw notUnsigned();
+    return value;
+  }
+
+  /** An integer of the uint64 range as a number; beyond 2^53 the nearest one. */
+  asUint(): number {
+    const { bytes, end } = this;
+    if (this.kind !== JsonKind.INTEGER) throw notUnsigned();
+    // Up to 15 digits without a sign: exact without bigint.
+    if (end - this.start > 15 || bytes[this.start] === 0x2d) return Number(this.asUint64());
+    let value = 0;
+    for (let i = this.start; i < end; i++) value = value * 10 + bytes[i]! - 0x30;
+    return value;
+  }
+
+  /** Any number. */
+  asDouble(): number {
+    if (!this.isNumber) throw jsonError('attempt to access JSON non-number as double');
+    // The original holds -0 as the integer 0.
+    return this.kind === JsonKind.INTEGER
+      ? numberOf(this.bytes, this.start, this.end) + 0
+      : numberOf(this.bytes, this.start, this.end);
+  }
+
+  /** The exact value of an integer literal, whatever its size; undefined for anything else. */
+  integer(): bigint | undefined {
+    if (this.kind !== JsonKind.INTEGER) return undefined;
+    return BigInt(decodeUtf8(this.bytes, this.start, this.end));
+  }
+
+  /** True when this is the string `text` (ASCII). */
+  equals(text: string): boolean {
+    return this.escaped
+      ? this.asString() === text
+      : this.kind === JsonKind.STRING && equalsAscii(this.bytes, this.start + 1, this.end - 1, text);
+  }
+
+  #mustBeString(): void {
+    if (this.kind !== JsonKind.STRING) throw jsonError('attempt to access JSON non-string as string');
+  }
+
+  #taken(): JsonValue[] {
+    this.#items ??= readItems(new JsonScanner(this.bytes, this.start, this.end), 0);
+    return this.#items;
+  }
+}
+
+function missing(name: string): never {
+  throw jsonError(`attempt to access non-existing object member '${name}'`);
+}
+
+function notUnsigned(): Error {
+  return jsonError('attempt to access JSON non-unsigned-integer as unsigned-integer');
+}
+
+/**
+ * Parses a document. Syntax errors are JsonSyntaxErrors with the server's text. A byte order mark in front is skipped.
+ */
+export function parseJson(bytes: Uint8Array): JsonValue {
+  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const scanner = new JsonScanner(bytes, bom ? 3 : 0);
+  if (scanner.peek() === 0) scanner.fail(SyntaxReason.EMPTY);
+  const value = readValue(scanner, 0);
+  if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
+  return value;
+}
+
+/** Reads the value at the scanner's position (blanks already passed). */
+function readValue(scanner: JsonScanner, level: number): JsonValue {
+  const { bytes } = scanner;
+  const start = scanner.pos;
+  const first = start < scanner.end ? bytes[start]! : 0;
+  let kind: JsonKind;
+  let escaped = false;
+  let items: JsonValue[] | undefined;
+  switch (first) {
+    case OPEN_BRACE:
+      kind = JsonKind.OBJECT;
+      if (level < EAGER_LEVELS) items = readItems(scanner, level);
+      else scanner.value();
+      break;
+    case OPEN_BRACKET:
+      kind = JsonKind.ARRAY;
+      if (level < EAGER_LEVELS && startsWithObject(scanner)) items = readItems(scanner, level);
+      else scanner.value();
+      break;
+    case QUOTE:
+      kind = JsonKind.STRING;
+      scanner.string();
+      escaped = scanner.escaped;
+      break;
+    case 0x74:
+      kind = JsonKind.TRUE;
+      scanner.literal('true');
+      break;
+    case 0x66:
+      kind = JsonKind.FALSE;
+      scanner.literal('false');
+      break;
+    case 0x6e:
+      kind = JsonKind.NULL;
+      scanner.literal('null');
+      break;
+    default:
+      kind = scanner.number() ? JsonKind.INTEGER : JsonKind.REAL;
+  }
+  return new JsonValue(kind, bytes, start, scanner.pos, escaped, items);
+}
+
+/** Looks behind an opening bracket: is the first element an object? */
+function startsWithObject(scanner: JsonScanner): boolean {
+  const start = scanner.pos;
+  scanner.pos++;
+  const object = scanner.peek() === OPEN_BRACE;
+  scanner.pos = start;
+  return object;
+}
+
+/** Reads the items of the container at the scanner's position: elements, or names and values. */
+function readItems(scanner: JsonScanner, level: number): JsonValue[] {
+  const items: JsonValue[] = [];
+  const { bytes } = scanner;
+  const object = bytes[scanner.pos] === OPEN_BRACE;
+  const close = object ? 0x7d : 0x5d;
+  scanner.pos++;
+  if (scanner.peek() === close) {
+    scanner.pos++;
+    return items;
+  }
+  for (;;) {
+    if (object) {
+      const start = scanner.pos;
+      if (start >= scanner.end || bytes[start] !== QUOTE) scanner.fail(SyntaxReason.NAME);
+      scanner.string();
+      items.push(new JsonValue(JsonKind.STRING, bytes, start, scanner.pos, scanner.escaped, undefined));
+      scanner.colon();
+      scanner.peek();
+    }
+    items.push(readValue(scanner, level + 1));
+    const byte = scanner.peek();
+    if (byte !== COMMA && byte !== close) {
+      scanner.fail(object ? SyntaxReason.COMMA_OR_BRACE : SyntaxReason.COMMA_OR_BRACKET);
+    }
+    scanner.pos++;
+    if (byte === close) return items;
+    scanner.peek();
+  }
+}
