@@ -24,8 +24,8 @@ export interface Http2Options {
   /** Frames without payload of their own (settings, pings, priorities, window updates, empty data) in a row; refilled as above and by every request and answer. */
   readonly maxControlFrames?: number;
   readonly controlRefillPerSecond?: number;
-  /** Bytes waiting for a peer that does not read, of answers to control frames, above which the connection is dropped. */
-  readonly maxQueuedControlSize?: number;
+  /** Bytes waiting for a peer that does not read above which we do not read from it either. */
+  readonly maxSendBacklog?: number;
   /** Bytes of one stream waiting to be sent above which it asks its writer to wait. */
   readonly writeHighWater?: number;
   /** Milliseconds that a refused connection stays open to let the peer read the reason. */
@@ -44,4 +44,42 @@ export interface Http2Options {
   readonly maxConnectionAgeMs?: number;
   /** Milliseconds that its streams then have to finish; 0 = any time. */
   readonly maxConnectionAgeGraceMs?: number;
+}
+
+/** All options, resolved. */
+export type ResolvedHttp2Options = Required<Http2Options>;
+
+/**
+ * Defaults. Windows are large because 64 KB, the protocol's own default, holds requests of 600 KB to a few hundred a
+ * second; the ping rules are those of gRPC servers (spec: wire protocol, section 6.3).
+ */
+export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
+  streamWindowSize: 8 * 1024 * 1024,
+  connectionWindowSize: 32 * 1024 * 1024,
+  maxUnreadSize: 64 * 1024 * 1024,
+  maxFrameSize: 1024 * 1024,
+  maxConcurrentStreams: 10_000,
+  headerTableSize: 4096,
+  maxHeaderListSize: 64 * 1024,
+  maxHeaderBlockSize: 64 * 1024,
+  maxContinuationFrames: 64,
+  maxResets: 1000,
+  resetRefillPerSecond: 200,
+  maxControlFrames: 10_000,
+  controlRefillPerSecond: 1000,
+  maxSendBacklog: 2 * 1024 * 1024,
+  writeHighWater: 256 * 1024,
+  lingerMs: 2000,
+  keepaliveTimeMs: 7_200_000,
+  keepaliveTimeoutMs: 20_000,
+  keepaliveWithoutStreams: false,
+  minPingIntervalMs: 300_000,
+  maxPingStrikes: 2,
+  maxConnectionAgeMs: 0,
+  maxConnectionAgeGraceMs: 0,
+};
+
+/** Fills in the defaults. */
+export function resolveHttp2Options(options: Http2Options): ResolvedHttp2Options {
+  return { ...HTTP2_DEFAULTS, ...options };
 }

@@ -1,0 +1,192 @@
+import { MAX_RESERVE, type SocketWriter } from '../socket-writer.js';
+import { HpackEncoder } from './hpack/encoder.js';
+import type { HeaderSource } from './http2-api.js';
+import { Flag, FRAME_HEADER_SIZE, FrameType, INITIAL_WINDOW, MAX_WINDOW, MIN_FRAME_SIZE } from './protocol.js';
+import type { Stream } from './stream.js';
+
+/** Data is handed to the socket as long as less than this waits there; the rest stays with its stream, where it can be dropped. */
+const SOCKET_AHEAD = 512 * 1024;
+/** Data up to this size is copied behind its frame header. */
+const COPY_SIZE = 4096;
+
+/** Writes frames, and keeps data back as the peer's windows and the socket demand. Streams with data take turns. */
+export class Sender {
+  readonly encoder = new HpackEncoder();
+  /** Bytes of data that the peer accepts on the connection. */
+  window = INITIAL_WINDOW;
+  /** What the peer's settings say. */
+  initialStreamWindow = INITIAL_WINDOW;
+  maxFrameSize = MIN_FRAME_SIZE;
+  /** Counts frames of answers: a sign that the connection is of use. */
+  answered = 0;
+
+  readonly #writer: SocketWriter;
+  readonly #highWater: number;
+  readonly #onEnded: (stream: Stream) => void;
+  /** Streams with data and an open window, in the order of their turns. */
+  readonly #ready = new Set<Stream>();
+
+  constructor(writer: SocketWriter, highWater: number, onEnded: (stream: Stream) => void) {
+    this.#writer = writer;
+    this.#highWater = highWater;
+    this.#onEnded = onEnded;
+  }
+
+  /** Writes a whole frame with a small payload. */
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.#writer.stage.set(payload, this.#frameHeader(payload.length, type, flags, streamId, payload.length));
+  }
+
+  /** Writes a frame whose payload is one 32-bit number: RST_STREAM, WINDOW_UPDATE. */
+  numberFrame(type: number, streamId: number, value: number): void {
+    const at = this.#frameHeader(4, type, 0, streamId, 4);
+    this.#writer.stage.writeUInt32BE(value, at);
+  }
+
+  headers(stream: Stream, source: HeaderSource, end: boolean): void {
+    if (stream.closed || stream.localEnded || stream.trailers !== undefined) return;
+    if (end && stream.queued > 0) {
+      stream.trailers = source;
+      return;
+    }
+    this.answered++;
+    this.#headerBlock(stream.id, source(this.encoder), end);
+    if (end) this.#end(stream);
+  }
+
+  data(stream: Stream, pieces: readonly Uint8Array[], size: number): boolean {
+    if (stream.closed || stream.localEnded || stream.trailers !== undefined || size === 0) return true;
+    this.answered++;
+    if (
+      size <= COPY_SIZE &&
+      stream.queued === 0 &&
+      size <= stream.sendWindow &&
+      size <= this.window &&
+      this.#writer.backlog < SOCKET_AHEAD
+    ) {
+      this.#smallData(stream, pieces, size);
+      return true;
+    }
+    for (const piece of pieces) if (piece.length > 0) stream.pieces.push(piece);
+    stream.queued += size;
+    if (stream.sendWindow > 0) this.#ready.add(stream);
+    this.pump();
+    if (stream.queued < this.#highWater) return true;
+    stream.waiting = true;
+    return false;
+  }
+
+  /** Sends waiting data as far as windows and socket allow. */
+  pump(): void {
+    for (const stream of this.#ready) {
+      if (this.window <= 0 || this.#writer.backlog >= SOCKET_AHEAD) return;
+      // Taken out and put in again behind the others (a Set is iterated in the order of insertion, also while it changes).
+      this.#ready.delete(stream);
+      this.#dataFrame(stream);
+      if (stream.queued > 0) {
+        if (stream.sendWindow > 0) this.#ready.add(stream);
+      } else if (stream.trailers !== undefined) {
+        this.#headerBlock(stream.id, stream.trailers(this.encoder), true);
+        stream.trailers = undefined;
+        this.#end(stream);
+        continue;
+      }
+      if (stream.waiting && stream.queued < this.#highWater) {
+        stream.waiting = false;
+        stream.listener.onDrain();
+      }
+    }
+  }
+
+  /** Widens a stream's window. False: beyond what the protocol allows. */
+  widenStream(stream: Stream, by: number): boolean {
+    stream.sendWindow += by;
+    if (stream.sendWindow > MAX_WINDOW) return false;
+    if (stream.sendWindow > 0 && stream.queued > 0) this.#ready.add(stream);
+    else if (stream.sendWindow <= 0) this.#ready.delete(stream);
+    return true;
+  }
+
+  /** Drops what waits on a stream. */
+  forget(stream: Stream): void {
+    this.#ready.delete(stream);
+    stream.pieces = [];
+    stream.queued = 0;
+    stream.trailers = undefined;
+  }
+
+  #end(stream: Stream): void {
+    stream.localEnded = true;
+    this.#onEnded(stream);
+  }
+
+  #smallData(stream: Stream, pieces: readonly Uint8Array[], size: number): void {
+    stream.sendWindow -= size;
+    this.window -= size;
+    let at = this.#frameHeader(size, FrameType.DATA, 0, stream.id, size);
+    const { stage } = this.#writer;
+    for (const piece of pieces) {
+      stage.set(piece, at);
+      at += piece.length;
+    }
+  }
+
+  /** One frame of a stream's waiting data. */
+  #dataFrame(stream: Stream): void {
+    const size = Math.min(stream.queued, stream.sendWindow, this.window, this.maxFrameSize);
+    stream.sendWindow -= size;
+    this.window -= size;
+    stream.queued -= size;
+    this.#frameHeader(size, FrameType.DATA, 0, stream.id, 0);
+    let left = size;
+    let used = 0;
+    while (left > 0) {
+      const piece = stream.pieces[used]!;
+      const start = stream.sentOfFirst;
+      const take = Math.min(left, piece.length - start);
+      this.#writer.push(take === piece.length ? piece : piece.subarray(start, start + take));
+      left -= take;
+      if (start + take === piece.length) {
+        used++;
+        stream.sentOfFirst = 0;
+      } else stream.sentOfFirst = start + take;
+    }
+    if (used > 0) stream.pieces.splice(0, used);
+  }
+
+  #headerBlock(streamId: number, block: Uint8Array, end: boolean): void {
+    let type: number = FrameType.HEADERS;
+    let flags: number = end ? Flag.END_STREAM : 0;
+    let at = 0;
+    do {
+      const size = Math.min(block.length - at, this.maxFrameSize);
+      if (at + size === block.length) flags |= Flag.END_HEADERS;
+      if (size <= MAX_RESERVE - FRAME_HEADER_SIZE) {
+        const target = this.#frameHeader(size, type, flags, streamId, size);
+        this.#writer.stage.set(size === block.length ? block : block.subarray(at, at + size), target);
+      } else {
+        this.#frameHeader(size, type, flags, streamId, 0);
+        this.#writer.push(block.subarray(at, at + size));
+      }
+      at += size;
+      type = FrameType.CONTINUATION;
+      flags = 0;
+    } while (at < block.length);
+  }
+
+  /** Writes a frame header and makes room for `room` bytes of payload behind it; returns their offset in the stage. */
+  #frameHeader(length: number, type: number, flags: number, streamId: number, room: number): number {
+    const at = this.#writer.reserve(FRAME_HEADER_SIZE + room);
+    const { stage } = this.#writer;
+    stage[at] = length >>> 16;
+    stage[at + 1] = length >>> 8;
+    stage[at + 2] = length;
+    stage[at + 3] = type;
+    stage[at + 4] = flags;
+    stage[at + 5] = streamId >>> 24;
+    stage[at + 6] = streamId >>> 16;
+    stage[at + 7] = streamId >>> 8;
+    stage[at + 8] = streamId;
+    return at + FRAME_HEADER_SIZE;
+  }
+}
