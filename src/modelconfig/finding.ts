@@ -12,6 +12,8 @@ export interface Finding {
   readonly rule: string;
   /** The server's own text where it has one. */
   readonly message: string;
+  /** The server's own text where `message` is that of the configuration's parser. */
+  readonly serverMessage?: string;
   readonly file?: string;
   readonly position?: Position;
   /** How to mend it, in one sentence. */

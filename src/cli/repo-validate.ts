@@ -1,0 +1,98 @@
+/** `triton repo validate`: checks repositories without a server. */
+import { type Command as Commander, Option } from 'commander';
+import { findExaminer } from '../backends/examiners.js';
+import { DEFAULT_BACKEND_DIRECTORY } from '../repository/prepare-load.js';
+import type { ValidateOptions } from '../repository/validate-model.js';
+import { validateRepositories } from '../repository/validate-repository.js';
+import type { Command } from './main.js';
+import { runSubcommand, subcommand } from './subcommand.js';
+import { reportJson, reportText } from './validation-report.js';
+
+/** Backends whose models are judged; every other one is reported as missing, as a server would. */
+const BACKENDS: ReadonlySet<string> = new Set(['onnxruntime', 'identity', 'python']);
+
+/** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
+const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
+
+interface Flags {
+  readonly format: 'text' | 'json';
+  readonly strict?: boolean;
+  readonly disableAutoCompleteConfig?: boolean;
+  readonly strictModelConfig?: boolean;
+  readonly modelConfigName?: string;
+  readonly backendConfig: readonly string[];
+  readonly backendDirectory: string;
+  readonly repoagentDirectory?: string;
+  readonly gpus?: readonly number[];
+}
+
+/** 0: a server would bring every model up. 1: it would not (or warnings with --strict). 2: unusable arguments. */
+export const run: Command = (args) => runSubcommand(define(), args, validate);
+
+function define(): Commander {
+  const command = subcommand('triton repo validate', 'Check model repositories without a server.')
+    .argument('<directory...>', 'repositories, judged together as one server would load them')
+    .addOption(new Option('--format <form>', 'form of the report').choices(['text', 'json']).default('text'))
+    .option('--strict', 'warnings fail too')
+    .option('--gpus <ids>', 'GPUs of the server, e.g. 0,1 (default: those of this machine)', parseGpus)
+    .option('--disable-auto-complete-config', 'as the server: configurations must be complete')
+    .option('--strict-model-config [value]', 'as the server; deprecated form of the above', parseBoolean)
+    .option('--model-config-name <name>', 'as the server: use configs/<name>.pbtxt where it exists')
+    .option('--backend-config <setting>', 'as the server: <backend>,<key>=<value> or <key>=<value>', collect, [])
+    .option('--backend-directory <path>', 'as the server: named in messages', DEFAULT_BACKEND_DIRECTORY)
+    .option('--repoagent-directory <path>', 'as the server: named in messages')
+    .addHelpText('after', HELP);
+  for (const name of WITHOUT_EFFECT) command.addOption(new Option(`--${name} <value>`).hideHelp());
+  return command;
+}
+
+const HELP = `
+Findings are FILE:LINE:COLUMN: SEVERITY: MESSAGE [RULE]. Exit status: 0 a server would bring every model up,
+1 it would not, 2 unusable arguments.`;
+
+async function validate(command: Commander): Promise<number> {
+  const flags = command.opts<Flags>();
+  const report = await validateRepositories(command.args, await optionsOf(flags));
+  process.stdout.write(flags.format === 'json' ? reportJson(report) : await reportText(report));
+  const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
+  return fails ? 1 : 0;
+}
+
+async function optionsOf(flags: Flags): Promise<ValidateOptions> {
+  const gpus = flags.gpus ?? (await import('../backends/onnxruntime/cuda.js')).usableGpus();
+  const settings = flags.backendConfig.map(parseBackendConfig);
+  return {
+    autoComplete: !(flags.disableAutoCompleteConfig ?? flags.strictModelConfig ?? false),
+    ...(flags.modelConfigName === undefined ? {} : { configName: flags.modelConfigName }),
+    ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
+    host: { gpus, hasBackend: (name) => BACKENDS.has(name), backendDirectory: flags.backendDirectory },
+    // Settings of one backend win over those for all; later ones over earlier ones.
+    backendConfig: (backend) =>
+      new Map(
+        ['', backend].flatMap((scope) =>
+          settings.filter((setting) => setting.backend === scope).map(({ key, value }) => [key, value] as const),
+        ),
+      ),
+    findExaminer,
+  };
+}
+
+function parseBackendConfig(text: string): { backend: string; key: string; value: string } {
+  const [, backend = '', key = '', value = ''] = /^(?:([^,=]*),)?([^=]*)=?(.*)$/s.exec(text) ?? [];
+  return { backend, key, value };
+}
+
+function parseBoolean(text: string): boolean {
+  return /^(?:true|1|on|yes)$/i.test(text);
+}
+
+function parseGpus(text: string): readonly number[] {
+  return text
+    .split(',')
+    .filter((id) => id !== '')
+    .map(Number);
+}
+
+function collect(value: string, previous: readonly string[]): readonly string[] {
+  return [...previous, value];
+}

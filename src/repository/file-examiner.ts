@@ -1,0 +1,34 @@
+import type { Fault } from '../modelconfig/fault.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+
+/** One version of a model, as an examiner gets it. */
+export interface ExaminedVersion {
+  /** `<repository>/<model>` */
+  readonly modelDirectory: string;
+  readonly version: string;
+  /** Instance groups are filled in. */
+  readonly config: ModelConfig;
+  /** False with --disable-auto-complete-config. */
+  readonly autoComplete: boolean;
+  /** Configuration of the backend (--backend-config). */
+  readonly backendConfig: ReadonlyMap<string, string>;
+}
+
+/** What a backend's files say without an instance being made. */
+export interface ExaminationResult {
+  /** Completed from the files, as the backend would. */
+  readonly config: ModelConfig;
+  /** True when there is a configuration even if the user wrote none. */
+  readonly provided: boolean;
+  /** False when only running the model's own code tells its inputs and outputs. */
+  readonly judgesTensors: boolean;
+  /** What stops the version before its configuration is checked again. */
+  readonly faults: readonly Fault[];
+  /** What could not be made sure, in words. */
+  readonly doubts: readonly Fault[];
+  /** What an instance would refuse, given the final configuration. */
+  instanceFaults(config: ModelConfig): Promise<readonly Fault[]>;
+}
+
+/** Judges the files of one version for one backend; throws the TritonError that fails the load. */
+export type FileExaminer = (version: ExaminedVersion) => Promise<ExaminationResult>;

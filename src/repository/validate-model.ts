@@ -1,0 +1,193 @@
+/** Everything that can be told of one model before it is loaded, as findings and as other models see it. */
+import type { Fault } from '../modelconfig/fault.js';
+import type { Finding, Position } from '../modelconfig/finding.js';
+import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
+import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
+import { TritonError } from '../protocol/error.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import type { FileExaminer } from './file-examiner.js';
+import { joinPath, kindOf } from './local.js';
+import { modelFileFaults } from './model-file-faults.js';
+import { modelFileProblem } from './model-file-problem.js';
+import { faultOf, type PolledModel, type PollOptions, pollModel } from './poll-model.js';
+import { finishConfig, type LoadHost, prepareLoad } from './prepare-load.js';
+import { selectVersions, type VersionSelection } from './versions.js';
+
+/** What the validator assumes of the server. */
+export interface ValidateOptions extends PollOptions {
+  readonly host: LoadHost;
+  /** --backend-config of one backend, global settings merged in. */
+  backendConfig(backend: string): ReadonlyMap<string, string>;
+  findExaminer(backend: string): Promise<FileExaminer | undefined>;
+}
+
+/** One model, judged. */
+export interface ValidatedModel {
+  readonly name: string;
+  readonly findings: Finding[];
+  /** Configuration of the latest version, completed; undefined when polling fails, so that the model is unknown. */
+  readonly config: ModelConfig | undefined;
+  /** Versions that would be loaded; empty when any of them fails. */
+  readonly versions: readonly string[];
+  /** Why none is loaded, as the lifecycle words it. */
+  readonly loadError: string | undefined;
+  /** Turns faults that are found later into findings of this model. */
+  addFaults(faults: readonly Fault[]): void;
+}
+
+/** Judges one model. */
+export async function validateModel(
+  directory: string,
+  name: string,
+  options: ValidateOptions,
+): Promise<ValidatedModel> {
+  const polled = await pollModel(directory, name, options);
+  const findings = new ModelFindings(polled);
+  const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
+  const base = { name, findings: findings.list, addFaults };
+  if (polled.faults.length > 0) {
+    addFaults(polled.faults);
+    return { ...base, config: undefined, versions: [], loadError: undefined };
+  }
+  const selection = await selectVersions(directory, polled.config);
+  findings.addSelection(selection);
+  const { error } = selection;
+  if (error !== undefined) {
+    return { ...base, config: polled.config, versions: [], loadError: error.message };
+  }
+  let config = polled.config;
+  let loadError = '';
+  for (const version of selection.versions) {
+    const checked = await validateVersion(polled, version, options, findings);
+    const [first] = checked.faults;
+    if (first !== undefined) {
+      const { code, message } = first;
+      loadError += `version ${version} is at UNAVAILABLE state: ${new TritonError(code, message).toStatusText()};`;
+    }
+    addFaults(checked.faults);
+    config = checked.config;
+  }
+  const versions = loadError === '' ? selection.versions : [];
+  return { ...base, config, versions, loadError: loadError || undefined };
+}
+
+async function validateVersion(
+  polled: PolledModel,
+  version: string,
+  options: ValidateOptions,
+  findings: ModelFindings,
+): Promise<{ config: ModelConfig; faults: readonly Fault[] }> {
+  const { directory } = polled;
+  const prepared = await prepareLoad(polled.config, directory, version, options.host);
+  const faults: Fault[] = [...prepared.faults];
+  let { config } = prepared;
+  const isEnsemble = config.platform === ENSEMBLE_PLATFORM;
+  const examiner = isEnsemble ? undefined : await options.findExaminer(config.backend);
+  if (examiner === undefined) {
+    if (!isEnsemble) faults.push(...(await fileFaults(directory, version, config)));
+    const finished = finishConfig(config, polled.configProvided);
+    faults.push(...finished.faults, ...(await modelFileFaults(directory, finished.config)));
+    return { config: finished.config, faults };
+  }
+  try {
+    const examined = await examiner({
+      modelDirectory: directory,
+      version,
+      config,
+      autoComplete: options.autoComplete,
+      backendConfig: options.backendConfig(config.backend),
+    });
+    faults.push(...examined.faults);
+    findings.add('warning', examined.doubts);
+    const finished = finishConfig(examined.config, polled.configProvided || examined.provided);
+    config = finished.config;
+    if (examined.judgesTensors) {
+      faults.push(...finished.faults, ...(await modelFileFaults(directory, config)));
+      faults.push(...(await examined.instanceFaults(config)));
+    }
+  } catch (reason) {
+    faults.push(faultOf(reason, 'model-file', ['default_model_filename']));
+  }
+  return { config, faults };
+}
+
+/** Files of formats that are not read here: present, not empty, not a placeholder. */
+async function fileFaults(directory: string, version: string, config: ModelConfig): Promise<Fault[]> {
+  if (config.default_model_filename === '') return [];
+  const path = joinPath(directory, version, config.default_model_filename);
+  const kind = await kindOf(path);
+  if (kind === undefined) {
+    const message = `failed to stat file ${path}`;
+    return [{ rule: 'model-file-missing', code: 'INTERNAL', message, path: ['default_model_filename'] }];
+  }
+  const problem = kind === 'file' ? await modelFileProblem(path) : undefined;
+  return problem === undefined ? [] : [{ ...problem, code: 'INTERNAL', path: ['default_model_filename'] }];
+}
+
+/** Collects findings of one model; the same fault of several versions is told once. */
+class ModelFindings {
+  readonly list: Finding[] = [];
+  readonly #model: PolledModel;
+  readonly #told = new Set<string>();
+
+  constructor(model: PolledModel) {
+    this.#model = model;
+    for (const { position, message } of model.parseErrors) {
+      const server = model.faults[0]?.message;
+      this.#push({
+        severity: 'error',
+        rule: 'config-syntax',
+        message,
+        position,
+        ...(server === undefined ? {} : { serverMessage: server }),
+      });
+    }
+  }
+
+  add(severity: Finding['severity'], faults: readonly Fault[]): void {
+    for (const { rule, message, path, remedy } of faults) {
+      if (rule === 'config-syntax') continue;
+      const position = placeOf(this.#model.positions, path);
+      this.#push({
+        severity,
+        rule,
+        message,
+        ...(position === undefined ? {} : { position }),
+        ...(remedy === undefined ? {} : { remedy }),
+      });
+    }
+  }
+
+  addSelection(selection: VersionSelection): void {
+    for (const { message } of selection.ignored) {
+      this.#push({ severity: 'warning', rule: 'version-directory', message, remedy: VERSION_REMEDY });
+    }
+    const position = placeOf(this.#model.positions, ['version_policy']);
+    const place = position === undefined ? {} : { position };
+    for (const { message } of selection.missing) {
+      this.#push({ severity: 'warning', rule: 'version-missing', message, ...place });
+    }
+    const { error } = selection;
+    if (error === undefined) return;
+    const remedy =
+      selection.available.length === 0
+        ? `Make a version directory, e.g. ${joinPath(this.#model.directory, '1')}, and put the model's file into it.`
+        : `There are versions ${selection.available.join(', ')}, but 'version_policy' selects none of them.`;
+    this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, ...place });
+  }
+
+  #push(finding: Omit<Finding, 'model' | 'file'>): void {
+    const key = `${finding.rule}\0${finding.message}\0${finding.position?.line}:${finding.position?.column}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const file = this.#model.text === undefined ? this.#model.directory : this.#model.configPath;
+    this.list.push({ ...finding, file, model: this.#model.name });
+  }
+}
+
+const VERSION_REMEDY = 'Version directories are named by plain numbers: 1, 2, 10.';
+
+/** Place of a field, or of what is nearest around it; the file's start for what is missing at the top. */
+function placeOf(positions: PositionMap | undefined, path: Fault['path']): Position | undefined {
+  return positions === undefined ? undefined : (positions.nearest(path) ?? { line: 1, column: 1 });
+}

@@ -1,0 +1,120 @@
+/** The repository checker: what a server would refuse, without a server (spec: model repository, sections 1 and 4). */
+import type { Finding } from '../modelconfig/finding.js';
+import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
+import { TritonError } from '../protocol/error.js';
+import { checkEnsembleGraph, type Member } from './ensemble-graph.js';
+import { checkRepository, compareBytes, joinPath, kindOf, listModels } from './local.js';
+import { type ValidatedModel, type ValidateOptions, validateModel } from './validate-model.js';
+
+/** What was found. */
+export interface ValidationReport {
+  readonly repositories: readonly string[];
+  /** Names of all models, byte-wise ascending. */
+  readonly models: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+/** Models examined at once: enough to hide the latency of files, few enough to stay well below the limit of open ones. */
+const CONCURRENCY = 8;
+
+/** Findings of one repository. */
+export async function validateRepository(directory: string, options: ValidateOptions): Promise<readonly Finding[]> {
+  return (await validateRepositories([directory], options)).findings;
+}
+
+/** Judges all repositories of one server together. */
+export async function validateRepositories(
+  directories: readonly string[],
+  options: ValidateOptions,
+): Promise<ValidationReport> {
+  const repositories = [...new Set(directories)].sort(compareBytes);
+  const findings: Finding[] = [];
+  const places = new Map<string, string[]>();
+  for (const repository of repositories) {
+    try {
+      await checkRepository(repository);
+      for (const name of await listModels(repository)) {
+        places.set(name, [...(places.get(name) ?? []), repository]);
+      }
+      await checkPlace(repository, findings);
+    } catch (reason) {
+      const { message } = TritonError.from(reason);
+      findings.push({ severity: 'error', rule: 'repository', message, file: repository });
+    }
+  }
+  const names = [...places.keys()].sort(compareBytes);
+  const models = new Map<string, ValidatedModel>();
+  await forEach(names, async (name) => {
+    const [first, ...others] = places.get(name) as [string, ...string[]];
+    if (others.length === 0) models.set(name, await validateModel(joinPath(first, name), name, options));
+  });
+  checkEnsembles(models);
+  for (const name of names) {
+    const model = models.get(name);
+    if (model === undefined) findings.push(duplicate(name, places.get(name) as string[]));
+    else findings.push(...model.findings);
+  }
+  return { repositories, models: names, findings };
+}
+
+function duplicate(name: string, repositories: readonly string[]): Finding {
+  return {
+    severity: 'error',
+    rule: 'model-duplicate',
+    message: `failed to poll model '${name}': not unique across all model repositories`,
+    file: joinPath(repositories[0] as string, name),
+    model: name,
+    remedy: `Keep it in one of ${repositories.join(', ')}.`,
+  };
+}
+
+/** The commonest mistake: the folder of one model, or of one version, where the repository was meant. */
+async function checkPlace(repository: string, findings: Finding[]): Promise<void> {
+  const isModel = (await kindOf(joinPath(repository, 'config.pbtxt'))) === 'file';
+  if (!isModel) return;
+  findings.push({
+    severity: 'warning',
+    rule: 'repository-is-model',
+    message: `'${repository}' looks like the folder of one model: it holds a config.pbtxt`,
+    file: repository,
+    remedy: 'Name the folder above it.',
+  });
+}
+
+/** Ensembles need their members; one that is invalid makes those that use it invalid, so members go first. */
+function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
+  const problems = new Map<string, string>();
+  const visiting = new Set<string>();
+  const member = (name: string): Member | undefined => {
+    const model = models.get(name);
+    if (model?.config === undefined) return undefined;
+    const invalid = problems.get(name);
+    return {
+      config: model.config,
+      versions: model.versions,
+      ...(invalid === undefined ? {} : { invalid }),
+      ...(model.loadError === undefined ? {} : { loadError: model.loadError }),
+    };
+  };
+  const visit = (model: ValidatedModel): void => {
+    const { config, name } = model;
+    if (config?.platform !== ENSEMBLE_PLATFORM || visiting.has(name)) return;
+    visiting.add(name);
+    for (const step of config.ensemble_scheduling?.step ?? []) {
+      const next = models.get(step.model_name);
+      if (next !== undefined) visit(next);
+    }
+    const faults = checkEnsembleGraph(config, member);
+    if (faults[0] !== undefined) problems.set(name, faults[0].message);
+    model.addFaults(faults);
+  };
+  for (const model of models.values()) visit(model);
+}
+
+async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) await work(items[next++] as T);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
