@@ -174,6 +174,10 @@ export interface ClientOptions {
   /** gRPC keep-alive pings: milliseconds between them; default: none. */
   readonly keepAliveTimeMs?: number;
   readonly keepAliveTimeoutMs?: number;
+  /** HTTP: inputs as binary data behind the JSON part of the body, or inside it. Default binary. */
+  readonly inputFormat?: 'binary' | 'json';
+  /** HTTP: how the outputs are asked for. Default binary. */
+  readonly outputFormat?: 'binary' | 'json';
   /** HTTP: compress request bodies / ask for compressed answers. gRPC: message compression. Default none. */
   readonly compression?: 'none' | 'gzip' | 'deflate';
 }

@@ -37,7 +37,8 @@ const GRPC_REASONS: Readonly<Record<string, string>> = {
 export function httpSystemError(reason: unknown): TritonError {
   if (reason instanceof TritonError) return reason;
   const { code, message } = describe(reason);
-  const text = HTTP_TEXTS[code] ?? textOfFamily(code);
+  const broken = reason instanceof Error && reason.name === 'HTTPParserError';
+  const text = broken ? 'Weird server reply' : (HTTP_TEXTS[code] ?? textOfFamily(code));
   const details = message === '' ? code : message;
   return new TritonError('UNAVAILABLE', `HTTP client failed: ${text ?? details}${text ? ` (${details})` : ''}`, {
     cause: reason,
@@ -45,7 +46,6 @@ export function httpSystemError(reason: unknown): TritonError {
 }
 
 function textOfFamily(code: string): string | undefined {
-  if (code.startsWith('HPE_')) return 'Weird server reply';
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'SSL connect error';
   if (code.includes('CERT') || code.includes('SIGNATURE') || code.includes('UNABLE_TO')) {
     return 'SSL peer certificate or SSH remote key was not OK';

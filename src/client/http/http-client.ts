@@ -1,7 +1,11 @@
 import { Pool } from 'undici';
 import type { IndexEntry, ModelStatistics } from '../../engine/engine-api.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../protocol/infer/http-client.js';
+import {
+  decodeHttpInferResponse,
+  encodeHttpInferRequest,
+  type HttpEncodeOptions,
+} from '../../protocol/infer/http-client.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type {
   CallOptions,
@@ -56,6 +60,7 @@ class HttpClient implements InferenceServerClient {
   readonly #basePath: string;
   readonly #timeoutMs: number;
   readonly #compression: 'none' | 'gzip' | 'deflate';
+  readonly #format: HttpEncodeOptions;
 
   constructor(options: ClientOptions) {
     const address = parseServerUrl(options.url);
@@ -64,6 +69,7 @@ class HttpClient implements InferenceServerClient {
     this.#basePath = address.basePath;
     this.#timeoutMs = options.timeoutMs ?? 0;
     this.#compression = options.compression ?? 'none';
+    this.#format = { binaryInputs: options.inputFormat !== 'json', binaryOutputs: options.outputFormat !== 'json' };
     this.#pool = new Pool(`${secure ? 'https' : 'http'}://${address.authority}`, {
       connections: options.maxConnections ?? DEFAULT_CONNECTIONS,
       // Limits are the calls' own: a model may compute for as long as it likes.
@@ -170,7 +176,7 @@ class HttpClient implements InferenceServerClient {
   }
 
   #encode(call: InferCall): HttpPreparedCall {
-    const { chunks, byteLength, headerLength } = encodeHttpInferRequest(call);
+    const { chunks, byteLength, headerLength } = encodeHttpInferRequest(call, this.#format);
     const headers =
       headerLength === undefined
         ? ['content-type', 'application/json']
