@@ -1,5 +1,5 @@
 /** Lays a bare .onnx file out as a model of a repository: `<name>/1/model.onnx` with a configuration made from it. */
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { autoCompleteOnnx } from '../backends/onnxruntime/auto-complete.js';
 import { checkOnnxAgainstConfig } from '../backends/onnxruntime/check-config.js';
@@ -56,7 +56,6 @@ export async function addModel(options: AddModelOptions): Promise<AddedModel> {
   const config = makeConfig(name, model, options.maxBatchSize);
   const configText = `# Made by 'triton repo add' from ${JSON.stringify(basename(file))}.\n${writePbtxt(config)}`;
   const externalFiles = await externalFilesOf(model);
-  await mkdir(repository, { recursive: true });
   try {
     await makeFolderIn(repository, name, async (staging, signal) => {
       const version = join(staging, '1');

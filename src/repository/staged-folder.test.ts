@@ -83,7 +83,7 @@ describe('makeFolder', () => {
         if (output === '') child.kill(signal);
         output += chunk;
       });
-      const [status] = (await new Promise((done) => child.on('close', (...result) => done(result)))) as [number];
+      const status = await new Promise((done) => child.on('close', done));
       assert.equal(output, `begun interrupted by ${signal}; nothing was made`);
       assert.equal(status, 3);
       assert.deepEqual(readdirSync(home), []);

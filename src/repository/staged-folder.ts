@@ -18,6 +18,9 @@ export class Interrupted extends Error {
 /** Fills the temporary folder; stops when `signal` is aborted. */
 export type Fill = (staging: string, signal: AbortSignal) => Promise<void>;
 
+/** Begin of the temporary folders' names. */
+const PREFIX = '.triton-unfinished-';
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -28,25 +31,20 @@ export async function makeFolder(target: string, fill: Fill): Promise<void> {
   const final = resolve(target);
   const exists = await isDirectory(final);
   const parent = exists ? final : dirname(final);
-  const made = await makeParents(parent);
-  try {
-    // An existing folder may be a mount point or somebody's working directory: it is filled, not replaced.
-    await stage(join(parent, '.triton-unfinished-'), fill, exists ? moveEntries : moveFolder, final);
-  } catch (reason) {
-    for (const folder of made) tryRemove(folder);
-    throw reason;
-  }
+  // An existing folder may be a mount point or somebody's working directory: it is filled, not replaced.
+  await withParents(parent, () => stage(join(parent, PREFIX), fill, exists ? moveEntries : moveFolder, final));
 }
 
 /**
- * Makes the folder `name` in the existing folder `parent`. The temporary folder lies beside `parent` where that is the
+ * Makes the folder `name` in the folder `parent`, which is made too when it is missing. The temporary folder lies beside `parent` where that is the
  * same file system, so that a server which watches `parent` never sees it.
  */
 export async function makeFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
   const home = resolve(parent);
-  const outside = dirname(home);
-  const prefix = join((await isUsable(outside, home)) ? outside : home, '.triton-unfinished-');
-  await stage(prefix, fill, moveFolder, join(home, name));
+  await withParents(home, async () => {
+    const outside = dirname(home);
+    await stage(join((await isUsable(outside, home)) ? outside : home, PREFIX), fill, moveFolder, join(home, name));
+  });
 }
 
 /** True when one may write into `folder` and it lies on the same file system as `other`. */
@@ -128,6 +126,17 @@ function moveEntries(staging: string, target: string, entries: readonly string[]
     }
   } catch (reason) {
     for (const entry of moved) rmSync(join(target, entry), { recursive: true, force: true });
+    throw reason;
+  }
+}
+
+/** Makes a folder with its parents for the time of `work`; those that were missing stay only when it succeeds. */
+async function withParents(folder: string, work: () => Promise<void>): Promise<void> {
+  const made = await makeParents(folder);
+  try {
+    await work();
+  } catch (reason) {
+    for (const each of made) tryRemove(each);
     throw reason;
   }
 }
