@@ -15,22 +15,30 @@ const TWO_32 = 0x1_0000_0000;
 export type JsonDatatype = Exclude<FixedDatatype, 'FP16' | 'BF16'>;
 
 /**
- * Walks over the elements of an array of any nesting. The syntax is known to be right, so a comma is as good as a
- * blank. `pos` stands on each element's first byte in turn.
+ * Walks over the elements of an array of any nesting; a value that is no array is its own only element. The syntax is
+ * known to be right, so a comma is as good as a blank. `pos` stands on each element's first byte in turn.
  */
 class ElementCursor {
   readonly bytes: Uint8Array;
   pos: number;
   #depth = 0;
+  /** The value is no array. */
+  readonly #alone: boolean;
 
-  constructor({ bytes, start }: JsonValue) {
+  constructor({ bytes, start, isArray }: JsonValue) {
     this.bytes = bytes;
     this.pos = start;
+    this.#alone = !isArray;
   }
 
   /** Moves to the next element; false at the end of the outermost array. */
   next(): boolean {
     const { bytes } = this;
+    if (this.#alone) {
+      const first = this.#depth === 0;
+      this.#depth = 1;
+      return first;
+    }
     for (let pos = this.pos; ; pos++) {
       const byte = bytes[pos]!;
       if (byte === 0x2c || byte <= 0x20) continue;
