@@ -6,6 +6,7 @@ import {
   encodeHttpInferRequest,
   type HttpEncodeOptions,
 } from '../../protocol/infer/http-client.js';
+import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type {
   CallOptions,
@@ -25,7 +26,7 @@ import { errorOfAnswer } from './error-of-answer.js';
 import { exchange, type HttpRequest, type HttpResponse } from './exchange.js';
 import { modelPath, repositoryPath, statisticsPath } from './paths.js';
 import {
-  parseJsonAnswer,
+  readJsonAnswer,
   readModelMetadata,
   readModelStatistics,
   readRepositoryIndex,
@@ -101,12 +102,12 @@ class HttpClient implements InferenceServerClient {
     return this.#isOk(modelPath(name, version, 'ready'), options);
   }
 
-  async serverMetadata(options?: CallOptions): Promise<ServerMetadata> {
-    return readServerMetadata(await this.#get('/v2', 'server metadata', options));
+  serverMetadata(options?: CallOptions): Promise<ServerMetadata> {
+    return this.#get('/v2', 'server metadata', readServerMetadata, options);
   }
 
-  async modelMetadata(name: string, version?: string, options?: CallOptions): Promise<ModelMetadata> {
-    return readModelMetadata(await this.#get(modelPath(name, version), 'model metadata', options));
+  modelMetadata(name: string, version?: string, options?: CallOptions): Promise<ModelMetadata> {
+    return this.#get(modelPath(name, version), 'model metadata', readModelMetadata, options);
   }
 
   async modelConfig(name: string, version?: string, options?: CallOptions): Promise<ModelConfig> {
@@ -115,14 +116,14 @@ class HttpClient implements InferenceServerClient {
     return configFromJson(Buffer.from(response.body).toString('utf8'));
   }
 
-  async modelStatistics(name = '', version?: string, options?: CallOptions): Promise<readonly ModelStatistics[]> {
-    return readModelStatistics(await this.#get(statisticsPath(name, version), 'model statistics', options));
+  modelStatistics(name = '', version?: string, options?: CallOptions): Promise<readonly ModelStatistics[]> {
+    return this.#get(statisticsPath(name, version), 'model statistics', readModelStatistics, options);
   }
 
   async repositoryIndex(ready = false, options?: CallOptions): Promise<readonly IndexEntry[]> {
     const body = ready ? Buffer.from('{"ready":true}') : undefined;
     const response = await this.#call('POST', '/v2/repository/index', body, options);
-    return readRepositoryIndex(parseJsonAnswer(response.body, 'repository index'));
+    return readJsonAnswer(response.body, 'repository index', readRepositoryIndex);
   }
 
   async loadModel(
@@ -220,8 +221,13 @@ class HttpClient implements InferenceServerClient {
     return response.status === 200;
   }
 
-  async #get(path: string, what: string, options: CallOptions | undefined): Promise<unknown> {
-    return parseJsonAnswer((await this.#call('GET', path, undefined, options)).body, what);
+  async #get<T>(
+    path: string,
+    what: string,
+    read: (json: JsonValue) => T,
+    options: CallOptions | undefined,
+  ): Promise<T> {
+    return readJsonAnswer((await this.#call('GET', path, undefined, options)).body, what, read);
   }
 
   async #call(

@@ -5,122 +5,106 @@
 import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../engine/engine-api.js';
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
+import { type JsonValue, parseJson } from '../../protocol/json/json-value.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { ModelMetadata, ServerMetadata } from '../client.js';
 import { indexEntry } from '../index-entry.js';
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Parses an answer; `what` names it in errors. */
-export function parseJsonAnswer(body: Uint8Array, what: string): unknown {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+/** Parses an answer and reads it; `what` names it in errors. */
+export function readJsonAnswer<T>(body: Uint8Array, what: string, read: (json: JsonValue) => T): T {
   try {
-    return JSON.parse(text);
+    return read(parseJson(body));
   } catch (cause) {
-    throw new TritonError('INTERNAL', `failed to parse ${what}: ${(cause as Error).message}`, { cause });
+    throw new TritonError('INTERNAL', `failed to parse ${what}: ${TritonError.from(cause).message}`, { cause });
   }
 }
 
 /** Answer of `GET /v2`. */
-export function readServerMetadata(json: unknown): ServerMetadata {
-  const object = asObject(json, 'server metadata');
-  return {
-    name: text(object['name']),
-    version: text(object['version']),
-    extensions: list(object['extensions']).map(text),
-  };
+export function readServerMetadata(json: JsonValue): ServerMetadata {
+  const object = json.asObject();
+  return { name: text(object, 'name'), version: text(object, 'version'), extensions: texts(object, 'extensions') };
 }
 
 /** Answer of `GET /v2/models/NAME`. */
-export function readModelMetadata(json: unknown): ModelMetadata {
-  const object = asObject(json, 'model metadata');
+export function readModelMetadata(json: JsonValue): ModelMetadata {
+  const object = json.asObject();
   return {
-    name: text(object['name']),
-    versions: list(object['versions']).map(text),
-    platform: text(object['platform']),
-    inputs: list(object['inputs']).map(readTensorMetadata),
-    outputs: list(object['outputs']).map(readTensorMetadata),
+    name: text(object, 'name'),
+    versions: texts(object, 'versions'),
+    platform: text(object, 'platform'),
+    inputs: list(object, 'inputs').map(readTensorMetadata),
+    outputs: list(object, 'outputs').map(readTensorMetadata),
   };
 }
 
-function readTensorMetadata(json: unknown): TensorMetadata {
-  const object = asObject(json, 'model metadata');
-  const datatype = text(object['datatype']);
-  if (!isDatatype(datatype)) {
-    throw new TritonError('INTERNAL', `failed to parse model metadata: unknown datatype '${datatype}'`);
-  }
-  return { name: text(object['name']), datatype, shape: list(object['shape']).map(Number) };
+function readTensorMetadata(json: JsonValue): TensorMetadata {
+  const datatype = text(json, 'datatype');
+  if (!isDatatype(datatype)) throw new TritonError('INTERNAL', `unknown datatype '${datatype}'`);
+  return { name: text(json, 'name'), datatype, shape: list(json, 'shape').map((dim) => dim.asDouble()) };
 }
 
 /** Answer of the statistics calls. */
-export function readModelStatistics(json: unknown): ModelStatistics[] {
-  const what = 'model statistics';
-  return list(asObject(json, what)['model_stats']).map((entry) => {
-    const object = asObject(entry, what);
-    return {
-      name: text(object['name']),
-      version: text(object['version']),
-      last_inference: integer(object['last_inference']),
-      inference_count: integer(object['inference_count']),
-      execution_count: integer(object['execution_count']),
-      inference_stats: durations(object['inference_stats'], INFERENCE_STATS),
-      response_stats: new Map(
-        Object.entries((object['response_stats'] ?? {}) as JsonObject).map(([index, stats]) => [
-          index,
-          durations(stats, RESPONSE_STATS),
-        ]),
-      ),
-      batch_stats: list(object['batch_stats']).map((batch) => ({
-        batch_size: integer((batch as JsonObject)['batch_size']),
-        ...durations(batch, BATCH_STATS),
-      })),
-      memory_usage: list(object['memory_usage']).map((usage) => ({
-        type: text((usage as JsonObject)['type']),
-        id: integer((usage as JsonObject)['id']),
-        byte_size: integer((usage as JsonObject)['byte_size']),
-      })),
-    };
-  });
+export function readModelStatistics(json: JsonValue): ModelStatistics[] {
+  return list(json.asObject(), 'model_stats').map((entry) => ({
+    name: text(entry, 'name'),
+    version: text(entry, 'version'),
+    last_inference: integer(entry, 'last_inference'),
+    inference_count: integer(entry, 'inference_count'),
+    execution_count: integer(entry, 'execution_count'),
+    inference_stats: durations(entry.member('inference_stats'), INFERENCE_STATS),
+    response_stats: new Map(
+      (entry.member('response_stats')?.members() ?? []).map(([index, stats]) => [
+        index.asString(),
+        durations(stats, RESPONSE_STATS),
+      ]),
+    ),
+    batch_stats: list(entry, 'batch_stats').map((batch) => ({
+      batch_size: integer(batch, 'batch_size'),
+      ...durations(batch, BATCH_STATS),
+    })),
+    memory_usage: list(entry, 'memory_usage').map((usage) => ({
+      type: text(usage, 'type'),
+      id: integer(usage, 'id'),
+      byte_size: integer(usage, 'byte_size'),
+    })),
+  }));
 }
 
 const BATCH_STATS = ['compute_input', 'compute_infer', 'compute_output'] as const;
 const INFERENCE_STATS = ['success', 'fail', 'queue', ...BATCH_STATS, 'cache_hit', 'cache_miss'] as const;
 const RESPONSE_STATS = ['compute_infer', 'compute_output', 'success', 'fail', 'empty_response', 'cancel'] as const;
 
-function durations<K extends string>(json: unknown, names: readonly K[]): Record<K, StatisticDuration> {
-  const object = (json ?? {}) as JsonObject;
+function durations<K extends string>(json: JsonValue | undefined, names: readonly K[]): Record<K, StatisticDuration> {
   const result = {} as Record<K, StatisticDuration>;
   for (const name of names) {
-    const duration = (object[name] ?? {}) as JsonObject;
-    result[name] = { count: integer(duration['count']), ns: integer(duration['ns']) };
+    const duration = json?.member(name);
+    result[name] = { count: integer(duration, 'count'), ns: integer(duration, 'ns') };
   }
   return result;
 }
 
 /** Answer of the repository index. */
-export function readRepositoryIndex(json: unknown): IndexEntry[] {
-  if (!Array.isArray(json)) throw new TritonError('INTERNAL', 'failed to parse repository index: expected an array');
-  return json.map((entry) => {
-    const object = asObject(entry, 'repository index');
-    return indexEntry(text(object['name']), text(object['version']), text(object['state']), text(object['reason']));
-  });
+export function readRepositoryIndex(json: JsonValue): IndexEntry[] {
+  return json
+    .asArray()
+    .map((entry) =>
+      indexEntry(text(entry, 'name'), text(entry, 'version'), text(entry, 'state'), text(entry, 'reason')),
+    );
 }
 
-function asObject(json: unknown, what: string): JsonObject {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new TritonError('INTERNAL', `failed to parse ${what}: expected a JSON object`);
-  }
-  return json as JsonObject;
+function list(json: JsonValue, name: string): readonly JsonValue[] {
+  return json.member(name)?.asArray() ?? [];
 }
 
-function list(json: unknown): readonly unknown[] {
-  return Array.isArray(json) ? json : [];
+function text(json: JsonValue, name: string): string {
+  return json.member(name)?.asString() ?? '';
 }
 
-function text(json: unknown): string {
-  return typeof json === 'string' ? json : '';
+function texts(json: JsonValue, name: string): string[] {
+  return list(json, name).map((element) => element.asString());
 }
 
-function integer(json: unknown): bigint {
-  return typeof json === 'number' && Number.isInteger(json) ? BigInt(json) : 0n;
+/** 64-bit integers come as JSON numbers: read from the text, so that none is rounded. */
+function integer(json: JsonValue | undefined, name: string): bigint {
+  return json?.member(name)?.integer() ?? 0n;
 }
