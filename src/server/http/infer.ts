@@ -1,13 +1,16 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { TritonError } from '../../protocol/error.js';
-import { decodeHttpInferRequest, encodeHttpInferResponse } from '../../protocol/infer/http-server.js';
+import {
+  decodeHttpInferRequest,
+  encodeHttpInferResponse,
+  parseInferenceHeaderLength,
+} from '../../protocol/infer/http-server.js';
 import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
-import { parseHeaderLength } from './header-length.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -47,7 +50,7 @@ function run(
   reply: Http1Reply,
   body: Uint8Array,
 ): void {
-  const headerLength = parseHeaderLength(request.header('inference-header-content-length'));
+  const headerLength = parseInferenceHeaderLength(request.header('inference-header-content-length'));
   try {
     const { http } = context.options;
     const decoded = decodeHttpInferRequest(body, headerLength, model, http);

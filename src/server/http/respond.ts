@@ -1,6 +1,6 @@
 import { httpStatusOf, TritonError } from '../../protocol/error.js';
+import { errorBody as errorText } from '../../protocol/json/write-json.js';
 import type { HeaderList, Http1Reply } from '../../transport/http1/http1-api.js';
-import { quoteMessage } from '../log/format.js';
 
 /** Headers of an answer in JSON. */
 export const JSON_HEADERS: HeaderList = [['Content-Type', 'application/json']];
@@ -11,7 +11,7 @@ const EMPTY = new Uint8Array(0);
 
 /** `{"error":"<text>"}` as bytes (spec: wire protocol, section 1.3). */
 export function errorBody(text: string): Buffer {
-  return Buffer.from(`{"error":${quoteMessage(text)}}`);
+  return Buffer.from(errorText(text));
 }
 
 /** Answers an error with its mapped status. */

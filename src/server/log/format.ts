@@ -1,4 +1,4 @@
-/** Log records as text: the original's two line formats and the escaping of messages. */
+/** The original's two formats of log records. */
 
 /** Level letter of a record. Verbose records are shown as I. */
 export type LogLevel = 'I' | 'W' | 'E';
@@ -22,24 +22,4 @@ export function formatPreamble(format: LogFormat, level: LogLevel, microseconds:
     .toString()
     .padStart(6, '0');
   return `${level}${iso.slice(5, 7)}${iso.slice(8, 10)} ${iso.slice(11, 19)}.${fraction} ${process.pid} ${source}] `;
-}
-
-const SHORT: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\t': '\\t',
-  '\n': '\\n',
-  '\f': '\\f',
-  '\r': '\\r',
-};
-
-/** The text as a JSON string: control characters as `\u00XX` (uppercase), `/` and everything above 0x7e unchanged. */
-export function quoteMessage(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped
-  return `"${text.replace(/["\\\u0000-\u001f]/g, escapeCharacter)}"`;
-}
-
-function escapeCharacter(character: string): string {
-  return SHORT[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

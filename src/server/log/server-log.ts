@@ -1,7 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../../engine/log.js';
-import { formatPreamble, type LogFormat, type LogLevel, quoteMessage } from './format.js';
+import { jsonString } from '../../protocol/json/write-json.js';
+import { formatPreamble, type LogFormat, type LogLevel } from './format.js';
 import { renderTable } from './table.js';
 
 /** What can be switched while the server runs (and `file`, which cannot). */
@@ -106,7 +107,7 @@ export class ServerLog implements Log {
   }
 
   #record(level: LogLevel, message: string): void {
-    this.#write(level, `${this.#preamble(level, callerOf(4))}${this.#escape ? quoteMessage(message) : message}\n`);
+    this.#write(level, `${this.#preamble(level, callerOf(4))}${this.#escape ? jsonString(message) : message}\n`);
   }
 
   #preamble(level: LogLevel, source: string): string {

@@ -1,0 +1,42 @@
+import { invalidArg } from '../../protocol/error.js';
+import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import type { ServerContext } from '../server-context.js';
+import { TraceSettings, type TraceUpdate } from '../trace-settings.js';
+import { parseBody } from './json-body.js';
+import { sendJson } from './respond.js';
+import type { HttpRoute } from './route.js';
+
+const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
+
+/** `/v2[/models/M]/trace/setting`: POST sets what is named (null clears), both methods answer all settings. */
+export function traceSetting(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
+  if (route.model !== '' && !isKnown(context, route.model)) {
+    throw invalidArg(`Request for unknown model : ${route.model}`);
+  }
+  if (request.method === 'POST') update(context, route.model, request.body);
+  sendJson(reply, JSON.stringify(Object.fromEntries(context.traceSettings.view(route.model))));
+}
+
+function isKnown(context: ServerContext, model: string): boolean {
+  try {
+    context.engine.model(model, '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function update(context: ServerContext, model: string, body: Uint8Array): void {
+  const settings = parseBody(context, body);
+  if (settings.member('trace_file') !== undefined) throw TraceSettings.fileRefused();
+  const wanted: TraceUpdate = {};
+  const level = settings.member('trace_level');
+  if (level !== undefined) {
+    wanted.trace_level = level.isNull ? null : level.asArray().map((element) => element.asString());
+  }
+  for (const name of NUMBERS) {
+    const value = settings.member(name);
+    if (value !== undefined) wanted[name] = value.isNull ? null : value.asString();
+  }
+  context.traceSettings.update(model, wanted, 'http');
+}
