@@ -155,6 +155,11 @@ export class Http2Connection implements StreamOwner, KeepaliveOwner {
     return goOn;
   }
 
+  sendEnd(stream: Stream): void {
+    this.#sender.end(stream);
+    this.#wrote();
+  }
+
   consumed(stream: Stream, size: number): void {
     if (stream.closed) return;
     stream.unread -= size;
@@ -523,6 +528,7 @@ export class Http2Connection implements StreamOwner, KeepaliveOwner {
     const window = this.#sender.initialStreamWindow;
     const stream = new Stream(this, streamId, head ?? NO_HEAD, window, this.#options.streamWindowSize);
     this.#streams.set(streamId, stream);
+    stream.remoteEnded = endStream;
     stream.listener = this.#handler(stream, stream.head, block.tooLarge);
     if (endStream && !stream.closed) this.#onRemoteEnd(stream);
   }

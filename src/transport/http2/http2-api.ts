@@ -14,7 +14,7 @@ export interface Http2StreamListener {
   /** The stream is over without our having ended it: reset by the peer, or the connection is gone. */
   onAbort(): void;
   /** What was waiting has gone down below the high-water mark. */
-  onDrain(): void;
+  onWritable(): void;
 }
 
 /**
@@ -32,8 +32,10 @@ export interface Http2ServerStream {
   consumed(size: number): void;
   /** Sends a header block. With `end` it is the last frame, and goes behind all data. */
   sendHeaders(source: HeaderSource, end: boolean): void;
-  /** Sends data, in pieces that are not changed any more; `size` is their sum. False: wait for `onDrain`. */
+  /** Sends data, in pieces that are not changed any more; `size` is their sum. False: wait for `onWritable`. */
   sendData(pieces: readonly Uint8Array[], size: number): boolean;
+  /** Ends the stream behind all data, without trailers. */
+  sendEnd(): void;
   /** Ends the stream at once. */
   reset(code: Http2ErrorCode): void;
 }

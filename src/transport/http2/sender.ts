@@ -50,8 +50,15 @@ export class Sender {
       return;
     }
     this.answered++;
-    this.#headerBlock(stream.id, source(this.encoder), end);
-    if (end) this.#end(stream);
+    if (end) this.#finish(stream, source);
+    else this.#headerBlock(stream.id, source(this.encoder), false);
+  }
+
+  end(stream: Stream): void {
+    if (stream.closed || stream.localEnded || stream.trailers !== undefined) return;
+    this.answered++;
+    if (stream.queued > 0) stream.trailers = 'none';
+    else this.#finish(stream, 'none');
   }
 
   data(stream: Stream, pieces: readonly Uint8Array[], size: number): boolean {
@@ -86,14 +93,12 @@ export class Sender {
       if (stream.queued > 0) {
         if (stream.sendWindow > 0) this.#ready.add(stream);
       } else if (stream.trailers !== undefined) {
-        this.#headerBlock(stream.id, stream.trailers(this.encoder), true);
-        stream.trailers = undefined;
-        this.#end(stream);
+        this.#finish(stream, stream.trailers);
         continue;
       }
       if (stream.waiting && stream.queued < this.#highWater) {
         stream.waiting = false;
-        stream.listener.onDrain();
+        stream.listener.onWritable();
       }
     }
   }
@@ -115,7 +120,11 @@ export class Sender {
     stream.trailers = undefined;
   }
 
-  #end(stream: Stream): void {
+  /** Writes the last frame of a stream. */
+  #finish(stream: Stream, end: HeaderSource | 'none'): void {
+    if (end === 'none') this.#frameHeader(0, FrameType.DATA, Flag.END_STREAM, stream.id, 0);
+    else this.#headerBlock(stream.id, end(this.encoder), true);
+    stream.trailers = undefined;
     stream.localEnded = true;
     this.#onEnded(stream);
   }

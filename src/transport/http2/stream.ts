@@ -6,6 +6,7 @@ import type { RequestHead } from './request-head.js';
 export interface StreamOwner {
   sendHeaders(stream: Stream, source: HeaderSource, end: boolean): void;
   sendData(stream: Stream, pieces: readonly Uint8Array[], size: number): boolean;
+  sendEnd(stream: Stream): void;
   consumed(stream: Stream, size: number): void;
   reset(stream: Stream, code: Http2ErrorCode): void;
 }
@@ -33,8 +34,8 @@ export class Stream implements Http2ServerStream {
   queued = 0;
   /** Whether the listener was told to wait. */
   waiting = false;
-  /** Header block that ends the stream behind the data. */
-  trailers: HeaderSource | undefined;
+  /** What ends the stream behind the data: a header block, or an empty frame. */
+  trailers: HeaderSource | 'none' | undefined;
   readonly #owner: StreamOwner;
 
   constructor(owner: StreamOwner, id: number, head: RequestHead, sendWindow: number, receiveWindow: number) {
@@ -55,6 +56,10 @@ export class Stream implements Http2ServerStream {
 
   sendData(pieces: readonly Uint8Array[], size: number): boolean {
     return this.#owner.sendData(this, pieces, size);
+  }
+
+  sendEnd(): void {
+    this.#owner.sendEnd(this);
   }
 
   reset(code: Http2ErrorCode): void {
