@@ -1,5 +1,83 @@
+/** `triton perf`: measures a model on a server, with the options and the report of perf_analyzer. */
+import { parseArgs } from '../perf/options/parse-args.js';
+import { usage } from '../perf/options/usage.js';
+import { PerfError } from '../perf/perf-error.js';
+import { SILENT, TerminalProgress } from '../perf/report/progress.js';
+import { levelName } from '../perf/report/summary.js';
 import type { Command } from './main.js';
+import { PROTOCOL_VERSION, packageVersion } from './main.js';
 
-export const run: Command = async () => {
-  throw new Error('under construction');
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
 };
+const warn = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+export const run: Command = async (args) => {
+  try {
+    const parsed = parseArgs(args, warn);
+    if (parsed.kind === 'help') {
+      process.stdout.write(usage());
+      return 0;
+    }
+    if (parsed.kind === 'version') {
+      warn(`Perf Analyzer Version ${packageVersion()} (commit triton-${PROTOCOL_VERSION})`);
+      return 0;
+    }
+    return await measure(parsed.options);
+  } catch (reason) {
+    if (!(reason instanceof PerfError)) throw reason;
+    if (reason.usage) process.stderr.write(usage());
+    process.stderr.write(`${reason.message}\n${'\n'.repeat(reason.emptyLines)}`);
+    return reason.exit;
+  }
+};
+
+type Options = Extract<ReturnType<typeof parseArgs>, { kind: 'measure' }>['options'];
+
+async function measure(options: Options): Promise<number> {
+  const { runPerf } = await import('../perf/run-perf.js');
+  const chart = options.chart || process.stdout.isTTY === true;
+  const stop = watchInterrupts();
+  try {
+    const { levels } = await runPerf(options, {
+      print,
+      warn,
+      interrupted: stop.requested,
+      progress: chart ? new TerminalProgress(process.stderr, levelName(options)) : SILENT,
+    });
+    if (chart && levels.length > 0) {
+      const { levelChart, levelTable } = await import('../perf/report/chart.js');
+      print(`\n${levelTable(levels, options)}`);
+      const text = levelChart(levels, options);
+      if (text !== '') print(`\n${text}`);
+    }
+    return 0;
+  } finally {
+    stop.end();
+  }
+}
+
+/** The first Ctrl-C lets the run end in good order, the second ends the program at once. */
+function watchInterrupts(): { requested(): boolean; end(): void } {
+  let count = 0;
+  const onInterrupt = (): void => {
+    count += 1;
+    print('Interrupt signal (2) received.');
+    if (count === 1) {
+      print('Waiting for in-flight inferences to complete.');
+      return;
+    }
+    print('Exiting immediately...');
+    // Load threads only hold sockets: nothing native is running that an abrupt end could break.
+    process.exit(0);
+  };
+  process.on('SIGINT', onInterrupt);
+  return {
+    requested: () => count > 0,
+    end: () => {
+      process.off('SIGINT', onInterrupt);
+    },
+  };
+}

@@ -16,9 +16,7 @@ export function generateData(
   const sizes = wanted.map((input) => {
     const elements = elementsOf(input);
     if (elements === undefined) {
-      throw inputDataError(
-        `input ${input.name} contains dynamic shape, provide shapes to send along with the request`,
-      );
+      throw inputDataError(`input ${input.name} contains dynamic shape, provide shapes to send along with the request`);
     }
     if (input.isShapeTensor) {
       throw inputDataError(`can not generate data for shape tensor '${input.name}', user-provided data is needed.`);

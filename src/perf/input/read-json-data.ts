@@ -29,7 +29,10 @@ export function readJsonData(paths: readonly string[], model: PerfModel, options
     data.forEach((entry, index) => {
       const steps: InputStep[] = [];
       const expected = validation?.[index];
-      if (validation !== undefined && (!isArray(expected) || expected.length !== (entry as readonly JsonValue[]).length)) {
+      if (
+        validation !== undefined &&
+        (!isArray(expected) || expected.length !== (entry as readonly JsonValue[]).length)
+      ) {
         throw inputDataError("The 'validation_data' field doesn't align with 'data' field in the json file");
       }
       appendSteps(

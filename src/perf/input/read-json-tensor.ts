@@ -80,8 +80,12 @@ const WRITERS: Readonly<Partial<Record<Datatype, { what: string; write: NumberWr
     },
   },
   UINT8: integers('uint8_t', 0n, 2n ** 32n - 1n, (view, offset, value) => view.setUint8(offset, Number(value))),
-  UINT16: integers('uint16_t', 0n, 2n ** 32n - 1n, (view, offset, value) => view.setUint16(offset, Number(value), true)),
-  UINT32: integers('uint32_t', 0n, 2n ** 32n - 1n, (view, offset, value) => view.setUint32(offset, Number(value), true)),
+  UINT16: integers('uint16_t', 0n, 2n ** 32n - 1n, (view, offset, value) =>
+    view.setUint16(offset, Number(value), true),
+  ),
+  UINT32: integers('uint32_t', 0n, 2n ** 32n - 1n, (view, offset, value) =>
+    view.setUint32(offset, Number(value), true),
+  ),
   UINT64: integers('uint64_t', 0n, 2n ** 64n - 1n, (view, offset, value) => view.setBigUint64(offset, value, true)),
   INT8: integers('int8_t', -(2n ** 31n), 2n ** 31n - 1n, (view, offset, value) => view.setInt8(offset, Number(value))),
   INT16: integers('int16_t', -(2n ** 31n), 2n ** 31n - 1n, (view, offset, value) =>

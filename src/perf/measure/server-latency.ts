@@ -41,6 +41,8 @@ export function serverLatency(stats: ServerStats): ServerLatency {
     queue,
     compute,
     combined,
+    cacheHit: own.cacheHit + sum((leaf) => leaf.cacheHit),
+    cacheMiss: own.cacheMiss + sum((leaf) => leaf.cacheMiss),
     overhead: Math.max(0, own.request - queue - compute),
     overheadWithCache: Math.max(0, own.request - queue - combined),
   };
@@ -57,10 +59,7 @@ function ownLatency(stats: ServerStats): ServerLatency {
   const request = of(stats.success);
   const queue = of(stats.queue);
   const compute = averageUs(computeNs, computeCount);
-  const combined = averageUs(
-    stats.cacheHit.ns + stats.cacheMiss.ns + computeNs,
-    computeCount + stats.cacheHit.count,
-  );
+  const combined = averageUs(stats.cacheHit.ns + stats.cacheMiss.ns + computeNs, computeCount + stats.cacheHit.count);
   return {
     request,
     queue,

@@ -82,7 +82,6 @@ export function computeWindow(input: WindowInput, warn: (line: string) => void):
   if (records.length === 0) {
     throw new PerfError('No valid requests recorded within time interval. Please use a larger time window.', {
       exit: PerfExit.OPTION,
-      emptyLines: 2,
     });
   }
   const latencies = new Float64Array(records.length);

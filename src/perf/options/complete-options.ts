@@ -6,7 +6,8 @@ export function completeOptions(context: ParseContext): void {
   const { options } = context;
   options.loadMode = context.deprecatedConcurrency ? 'Concurrency' : (context.chosenMode ?? 'Concurrency');
   if (!options.urlGiven) {
-    if (options.protocol === 'grpc') options.url = options.serviceKind === 'tfserving' ? 'localhost:8500' : 'localhost:8001';
+    if (options.protocol === 'grpc')
+      options.url = options.serviceKind === 'tfserving' ? 'localhost:8500' : 'localhost:8001';
     else options.url = 'localhost:8000';
   }
   if (!options.maxThreadsGiven && options.loadMode === 'Concurrency') {

@@ -53,7 +53,12 @@ export function integer(given: Occurrence, least: number, text: string): number 
 }
 
 /** One of the listed words, else the usage error for a wrong word. */
-export function oneOf<T extends string>(given: Occurrence, words: readonly T[], choices: string, text = given.value): T {
+export function oneOf<T extends string>(
+  given: Occurrence,
+  words: readonly T[],
+  choices: string,
+  text = given.value,
+): T {
   if ((words as readonly string[]).includes(text)) return text as T;
   throw usageError(`Failed to parse ${given.label}. Unsupported type provided: '${given.value}'. ${choices}`);
 }

@@ -33,7 +33,7 @@ export function writeCsvReports(
 ): void {
   const file = context.options.reportFile;
   const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
-  write(file, table(mainColumns(context, warn), rows));
+  write(file, csvReport(levels, context, warn));
   const [first] = rows;
   for (const { name, version } of composingModelsOf(context.model)) {
     const found = first?.result.server?.composing.find(
@@ -41,9 +41,7 @@ export function writeCsvReports(
     );
     if (found === undefined) continue;
     const composed = rows.flatMap((row) => {
-      const stats = row.result.server?.composing.find(
-        (each) => each.name === name && each.version === found.version,
-      );
+      const stats = row.result.server?.composing.find((each) => each.name === name && each.version === found.version);
       return stats === undefined ? [] : [{ ...row, stats }];
     });
     write(`${name}_v${found.version}.${file}`, table(composingColumns(context, warn), composed));
@@ -57,7 +55,8 @@ export function csvReport(
   warn: (line: string) => void,
 ): string {
   const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
-  return table(mainColumns(context, warn), rows);
+  const hasServer = rows[0]?.result.server !== undefined;
+  return table(mainColumns(context, hasServer, warn), rows);
 }
 
 function write(file: string, text: string): void {
@@ -73,7 +72,11 @@ function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): stri
   return stringify([columns.map((column) => column.header), ...records]);
 }
 
-function mainColumns({ options, model }: ReportContext, warn: (line: string) => void): Column<ReportedLevel>[] {
+function mainColumns(
+  { options, model }: ReportContext,
+  hasServer: boolean,
+  warn: (line: string) => void,
+): Column<ReportedLevel>[] {
   const columns: Column<ReportedLevel>[] = [
     { header: levelName(options), value: ({ level }) => formatG(level) },
     { header: 'Inferences/Second', value: ({ result }) => formatG(result.throughput) },
@@ -85,14 +88,16 @@ function mainColumns({ options, model }: ReportContext, warn: (line: string) => 
   const send = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgSendNs);
   const receive = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgReceiveNs);
   columns.push({ header: 'Client Send', value: (row) => usec(send(row)) });
-  columns.push(
-    ...serverColumns<ReportedLevel>(
-      model,
-      ({ result }) => result.server,
-      (row, accounted) => row.result.latency.averageNs - send(row) - receive(row) - accounted,
-      warn,
-    ),
-  );
+  if (hasServer) {
+    columns.push(
+      ...serverColumns<ReportedLevel>(
+        model,
+        ({ result }) => result.server,
+        (row, accounted) => row.result.latency.averageNs - send(row) - receive(row) - accounted,
+        warn,
+      ),
+    );
+  }
   columns.push({ header: 'Client Recv', value: (row) => usec(receive(row)) });
   columns.push(...percentileColumns(options));
   if (options.verboseCsv) {

@@ -1,5 +1,5 @@
-import { averageUs } from '../measure/server-latency.js';
 import { deviationText, stabilizingNs } from '../measure/latency.js';
+import { averageUs } from '../measure/server-latency.js';
 import type { WindowResult } from '../measure/window.js';
 import type { PerfModel } from '../model/perf-model.js';
 import { isSequenceModel } from '../model/perf-model.js';

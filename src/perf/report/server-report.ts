@@ -58,7 +58,9 @@ function ensembleLines(
   const indent = ' '.repeat(2 * depth);
   const lines: string[] = [];
   if (!block.cache) {
-    lines.push(`${head} (overhead ${latency.overhead} usec + queue ${latency.queue} usec + compute ${latency.compute} usec)`);
+    lines.push(
+      `${head} (overhead ${latency.overhead} usec + queue ${latency.queue} usec + compute ${latency.compute} usec)`,
+    );
   } else {
     const own = block.topCache && depth === 1;
     const parts = ` (overhead ${latency.overheadWithCache} usec + queue ${latency.queue} usec + cache hit/miss ${latency.combined} usec)`;

@@ -112,9 +112,7 @@ export const INPUT_OPTIONS: readonly PerfOption[] = [
       options.startSequenceId = start;
       if (end === undefined) return;
       if (start > end) {
-        throw usageError(
-          "Failed to parse --sequence-id-range. The 'end' value must be greater than 'start' value.",
-        );
+        throw usageError("Failed to parse --sequence-id-range. The 'end' value must be greater than 'start' value.");
       }
       options.sequenceIdRange = end - start;
       options.sequenceIdRangeGiven = true;

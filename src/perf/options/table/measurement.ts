@@ -1,15 +1,7 @@
 import { usageError } from '../../perf-error.js';
 import { parseDouble, parseLoose, parseUint64 } from '../numbers.js';
 import type { PerfOption } from '../option.js';
-import {
-  chooseMode,
-  existingFile,
-  integer,
-  numberOf,
-  oneOf,
-  readRange,
-  useDeprecatedConcurrency,
-} from '../option.js';
+import { chooseMode, existingFile, integer, numberOf, oneOf, readRange, useDeprecatedConcurrency } from '../option.js';
 
 /** Options of the group MEASUREMENT PARAMETERS. */
 export const MEASUREMENT_OPTIONS: readonly PerfOption[] = [
@@ -222,11 +214,7 @@ export const MEASUREMENT_OPTIONS: readonly PerfOption[] = [
     value: 'count',
     help: 'Requests that are sent before the measurement begins. Default 0.',
     apply: ({ options }, given) => {
-      options.warmupRequestCount = integer(
-        given,
-        0,
-        'Failed to parse --warmup-request-count. The value must be >= 0.',
-      );
+      options.warmupRequestCount = integer(given, 0, 'Failed to parse --warmup-request-count. The value must be >= 0.');
     },
   },
   {

@@ -194,7 +194,7 @@ export const OTHER_OPTIONS: readonly PerfOption[] = [
   {
     name: 'log-frequency',
     value: 'count',
-    help: "Sets how many traces the server collects before it writes a file.",
+    help: 'Sets how many traces the server collects before it writes a file.',
     apply: ({ options }, given) => {
       const text = 'Failed to parse --log-frequency. The value must be >= 0.';
       options.trace.set('log_frequency', String(integer(given, 0, text)));
@@ -221,11 +221,7 @@ export const OTHER_OPTIONS: readonly PerfOption[] = [
     value: 'msec',
     help: 'Time between two polls. Default 1000.',
     apply: ({ options }, given) => {
-      options.metricsInterval = integer(
-        given,
-        1,
-        'Failed to parse --metrics-interval. The value must be > 0 msecs.',
-      );
+      options.metricsInterval = integer(given, 1, 'Failed to parse --metrics-interval. The value must be > 0 msecs.');
       options.metricsIntervalGiven = true;
     },
   },

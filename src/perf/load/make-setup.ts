@@ -1,0 +1,92 @@
+import type { ParameterValue } from '../../protocol/tensor.js';
+import { clientOptionsOf, headersOf } from '../client-options.js';
+import type { InputData } from '../input/input-data.js';
+import type { PerfModel } from '../model/perf-model.js';
+import { isSequenceModel } from '../model/perf-model.js';
+import type { PerfOptions } from '../options/perf-options.js';
+import { PerfError } from '../perf-error.js';
+import type { LoadSetup, SequenceSettings } from './load-messages.js';
+
+/** What the load threads have to know. Throws for data that cannot be batched. */
+export function makeSetup(options: PerfOptions, model: PerfModel, data: InputData): LoadSetup {
+  checkBatches(options, model, data);
+  return {
+    client: clientOptionsOf(options),
+    headers: headersOf(options),
+    modelName: model.name,
+    modelVersion: model.version,
+    inputs: model.inputs.map(({ name, datatype, isShapeTensor }) => ({ name, datatype, isShapeTensor })),
+    outputs: model.outputs.map(({ name }) => ({ name })),
+    parameters: parametersOf(options),
+    batching: model.maxBatchSize > 0,
+    batchSize: Math.max(1, options.batchSize),
+    data,
+    async: options.async,
+    streaming: options.streaming,
+    sequences: isSequenceModel(model) ? sequenceSettings(options) : undefined,
+    keepDetails: options.profileExportFile !== '',
+  };
+}
+
+function sequenceSettings(options: PerfOptions): SequenceSettings {
+  // Data of the user's own has a length: that of the stream, unless another one is asked for.
+  const ofStream = options.inputPaths.length > 0 && !options.sequenceLengthGiven;
+  return {
+    length: ofStream ? undefined : { base: options.sequenceLength, variation: options.sequenceLengthVariation },
+    startId: options.startSequenceId,
+    idRange: options.sequenceIdRange,
+    serial: options.serialSequences,
+  };
+}
+
+function parametersOf(options: PerfOptions): Record<string, ParameterValue> {
+  if (options.protocol !== 'grpc') return {};
+  const parameters: Record<string, ParameterValue> = { triton_enable_empty_final_response: true };
+  for (const { name, value, type } of options.requestParameters) {
+    if (type === 'string') parameters[name] = value;
+    else if (type === 'bool') parameters[name] = value.toLowerCase() === 'true';
+    else if (type === 'int') parameters[name] = BigInt(Number.parseInt(value, 10) || 0);
+    else
+      throw new PerfError(
+        `error: --request-parameter ${name}: unknown type '${type}'; the types are string, int and bool.`,
+      );
+  }
+  return parameters;
+}
+
+/** Every batch must have the same inputs in the same shapes (spec of the load generator, section 8.3). */
+function checkBatches(options: PerfOptions, model: PerfModel, data: InputData): void {
+  if (options.batchSize <= 1) return;
+  for (const steps of data.streams) {
+    steps.forEach((first, index) => {
+      for (let i = 1; i < options.batchSize; i++) {
+        const other = steps[(index + i) % steps.length] as typeof first;
+        const names = (step: typeof first): string => step.inputs.map((input) => input.name).join('\0');
+        if (names(first) !== names(other)) {
+          refuse(
+            'For batch sizes larger than 1, the same set of inputs must be specified for each batch. You cannot use different set of optional inputs for each individual batch.',
+          );
+        }
+        first.inputs.forEach(({ name, shape, data: bytes }, k) => {
+          const tensor = other.inputs[k] as (typeof first.inputs)[number];
+          if (model.inputs.find((input) => input.name === name)?.isShapeTensor) {
+            if (bytes.length !== tensor.data.length) {
+              refuse('The shape tensors should be identical in a batch (mismatch in size)');
+            }
+            if (Buffer.compare(bytes, tensor.data) !== 0) {
+              refuse('The shape tensors should be identical in a batch (mismatch in content)');
+            }
+          } else if (shape.join() !== tensor.shape.join()) {
+            refuse(
+              `can not batch tensors with different shapes together (input '${name}' expected shape [${shape}] and received [${tensor.shape}]`,
+            );
+          }
+        });
+      }
+    });
+  }
+}
+
+function refuse(text: string): never {
+  throw new PerfError(`error: Unable to init infer data manager: ${text}`, { emptyLines: 2 });
+}
