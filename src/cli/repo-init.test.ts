@@ -29,7 +29,7 @@ const MODELS = [
 ];
 
 describe('triton repo init', () => {
-  it('makes the example repository', async () => {
+  it('makes the example repository', () => {
     const { status, stdout, stderr } = init('models');
     assert.deepEqual([status, stderr], [0, '']);
     assert.match(
@@ -44,7 +44,7 @@ describe('triton repo init', () => {
       const files = readdirSync(join(folder, '1'));
       assert.deepEqual(files, name === 'simple_identity' ? [] : ['model.onnx']);
       if (files.length === 0) continue;
-      const { model, doubt } = await describeOnnx(join(folder, '1', 'model.onnx'));
+      const { model, doubt } = describeOnnx(join(folder, '1', 'model.onnx'));
       assert.deepEqual([checkOnnxAgainstConfig(config, model), doubt], [[], undefined]);
     }
     const labels = readFileSync(join(root, 'models', 'densenet_onnx', 'densenet_labels.txt'), 'utf8').trimEnd();

@@ -1,10 +1,10 @@
 /** Lays a bare .onnx file out as a model of a repository: `<name>/1/model.onnx` with a configuration made from it. */
 import { stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
-import { autoCompleteOnnx } from '../backends/onnxruntime/auto-complete.js';
+import { autoCompleteOnnx, notATensor } from '../backends/onnxruntime/auto-complete.js';
 import { checkOnnxAgainstConfig } from '../backends/onnxruntime/check-config.js';
 import { describeOnnx } from '../backends/onnxruntime/describe-onnx.js';
-import type { OnnxModel, OnnxValue } from '../backends/onnxruntime/onnx-file.js';
+import { type OnnxModel, type OnnxValue, readOnnxFile } from '../backends/onnxruntime/onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from '../backends/onnxruntime/onnx-types.js';
 import { silentLog } from '../engine/log.js';
 import { defaultMaxBatchSize } from '../modelconfig/default-max-batch-size.js';
@@ -52,10 +52,12 @@ export async function addModel(options: AddModelOptions): Promise<AddedModel> {
   await requireFile(file);
   const directory = join(repository, name);
   await requireAbsent(directory, name, repository);
-  const { model, doubt } = await describe(file);
+  const header = refusable(file, readOnnxFile);
+  for (const value of [...header.inputs, ...header.outputs]) requireServable(value);
+  const externalFiles = await externalFilesOf(header);
+  const { model, doubt } = refusable(file, describeOnnx);
   const config = makeConfig(name, model, options.maxBatchSize);
   const configText = `# Made by 'triton repo add' from ${JSON.stringify(basename(file))}.\n${writePbtxt(config)}`;
-  const externalFiles = await externalFilesOf(model);
   try {
     await makeFolderIn(repository, name, async (staging, signal) => {
       const version = join(staging, '1');
@@ -103,9 +105,10 @@ function exists(name: string, repository: string): TritonError {
   );
 }
 
-async function describe(file: string): Promise<Awaited<ReturnType<typeof describeOnnx>>> {
+/** Reads a model in one way or another and words what may be wrong with it for the person who gave the file. */
+function refusable<T>(file: string, read: (path: string) => T): T {
   try {
-    return await describeOnnx(file);
+    return read(file);
   } catch (reason) {
     const { message } = TritonError.from(reason);
     if (!/Protobuf parsing failed|does not have a graph/.test(message)) {
@@ -118,7 +121,6 @@ async function describe(file: string): Promise<Awaited<ReturnType<typeof describ
 }
 
 function makeConfig(name: string, model: OnnxModel, maxBatchSize: number | undefined): ModelConfig {
-  for (const value of [...model.inputs, ...model.outputs]) requireDatatype(value);
   const start = { ...emptyModelConfig(), name, platform: 'onnxruntime_onnx', max_batch_size: maxBatchSize ?? 0 };
   const config = autoCompleteOnnx(start, model, {
     defaultMaxBatchSize: maxBatchSize ?? defaultMaxBatchSize(new Map()),
@@ -128,8 +130,9 @@ function makeConfig(name: string, model: OnnxModel, maxBatchSize: number | undef
   return config;
 }
 
-function requireDatatype(value: OnnxValue): void {
-  if (value.kind !== 'TENSOR' || datatypeOfElementType(value.elementType) !== undefined) return;
+function requireServable(value: OnnxValue): void {
+  if (value.kind !== 'TENSOR') throw new TritonError('UNSUPPORTED', notATensor(value));
+  if (value.elementType === 0 || datatypeOfElementType(value.elementType) !== undefined) return;
   throw invalidArg(
     `tensor '${value.name}' has elements of type ${elementTypeName(value.elementType)}, which the protocol cannot carry`,
   );
@@ -168,7 +171,7 @@ function isInside(location: string): boolean {
 
 function warningsOf(name: string, doubt: string | undefined): string[] {
   const warnings: string[] = [];
-  if (doubt !== undefined) warnings.push(`the outputs' shapes are those of the file and may be too wide: ${doubt}`);
+  if (doubt !== undefined) warnings.push(`${doubt}; the outputs' shapes are those of the file and may be too wide`);
   if (!/^[\w.~-]+$/.test(name)) {
     warnings.push(`HTTP clients cannot ask for '${name}', because paths are not percent-decoded; gRPC clients can`);
   }

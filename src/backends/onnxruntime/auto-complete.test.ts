@@ -133,8 +133,8 @@ describe('autoCompleteOnnx', () => {
     const declared = modelOf({ x: [-1, 4] }, { y: [-1, -1] });
     const inferred = withSessionShapes(
       declared,
-      [{ name: 'x', isTensor: true, type: 'float32', shape: ['n', 4] }],
-      [{ name: 'y', isTensor: true, type: 'float64', shape: ['n', 3] }],
+      [{ name: 'x', isTensor: true, type: 1, shape: [-1, 4] }],
+      [{ name: 'y', isTensor: true, type: 11, shape: [-1, 3] }],
     );
     assert.match(complete('', inferred).text, /output \{ name: "y" data_type: TYPE_FP64 dims: 3 \}/);
   });

@@ -1,41 +1,38 @@
 /** A model's header with the shapes that the runtime infers, for tools that run outside a server. */
-import { TritonError } from '../../protocol/error.js';
+import { statSync } from 'node:fs';
 import { type OnnxModel, readOnnxFile } from './onnx-file.js';
-import { needsRuntimeShapes, withSessionShapes } from './session-shapes.js';
+import { OpenSession } from './open-session.js';
+import { loadOrtBinding } from './ort-binding.js';
+import { mergeSessionInfo } from './session-info.js';
+import { needsRuntimeShapes } from './session-shapes.js';
 
 /** What `describeOnnx` found. */
 export interface OnnxDescription {
   readonly model: OnnxModel;
-  /** Why the runtime was not asked although its shape inference could tell more than the file; undefined when all is known. */
+  /** Why the runtime could not be asked; undefined when all that matters is known. */
   readonly doubt: string | undefined;
 }
 
+/** Larger models are not given to the runtime, whose load takes about a second per GB, unless their shapes need it. */
+const RUNTIME_LIMIT_BYTES = 64 * 2 ** 20;
+
 /**
- * Reads a model's header; asks the runtime only when the file leaves shapes of outputs open. Throws INTERNAL with the
- * runtime's text when the file is no model or the runtime refuses it. Without the runtime's native library (or with
- * types that its binding does not know) the file's own shapes are returned with a doubt.
+ * Reads a model's header and, where that is quick or needed, lets the runtime load the model. Throws INTERNAL with the
+ * runtime's text when the file is no model or the runtime refuses it. Without the runtime's native library the file's
+ * own shapes are returned with a doubt.
  */
-export async function describeOnnx(path: string): Promise<OnnxDescription> {
+export function describeOnnx(path: string): OnnxDescription {
   const model = readOnnxFile(path);
-  if (!needsRuntimeShapes(model)) return { model, doubt: undefined };
-  let runtime: typeof import('onnxruntime-node');
+  if (statSync(path).size > RUNTIME_LIMIT_BYTES && !needsRuntimeShapes(model)) return { model, doubt: undefined };
   try {
-    runtime = (await import('onnxruntime-node')).default as typeof import('onnxruntime-node');
+    loadOrtBinding();
   } catch (reason) {
-    return { model, doubt: `the runtime cannot be loaded (${TritonError.from(reason).message})` };
+    const why = (reason as Error).message;
+    return { model, doubt: `not checked by the runtime, which cannot be loaded: ${why}` };
   }
-  try {
-    const session = await runtime.InferenceSession.create(path, {
-      graphOptimizationLevel: 'disabled',
-      logSeverityLevel: 4,
-      intraOpNumThreads: 1,
-    });
-    const described = withSessionShapes(model, session.inputMetadata, session.outputMetadata);
-    await session.release();
-    return { model: described, doubt: undefined };
-  } catch (reason) {
-    const { message } = TritonError.from(reason);
-    if (/^Unsupported data type: \d+/.test(message)) return { model, doubt: `the runtime's binding: ${message}` };
-    throw new TritonError('INTERNAL', message, { cause: reason });
-  }
+  const options = { graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1 } as const;
+  const session = new OpenSession({ path, options, runOptions: {} });
+  const described = mergeSessionInfo(model, session.info);
+  session.dispose();
+  return { model: described, doubt: undefined };
 }

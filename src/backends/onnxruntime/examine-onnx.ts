@@ -1,5 +1,4 @@
 /** Judges the files of one version of an ONNX model without serving it: what the server would do, in its order. */
-import { statSync } from 'node:fs';
 import { silentLog } from '../../engine/log.js';
 import { defaultMaxBatchSize } from '../../modelconfig/default-max-batch-size.js';
 import type { Fault } from '../../modelconfig/fault.js';
@@ -10,16 +9,10 @@ import { modelFileProblem } from '../../repository/model-file-problem.js';
 import { faultOf } from '../../repository/poll-model.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
-import { type OnnxModel, readOnnxFile } from './onnx-file.js';
+import { describeOnnx } from './describe-onnx.js';
+import type { OnnxModel } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';
-import { OpenSession } from './open-session.js';
-import { loadOrtBinding, type OrtSessionOptions } from './ort-binding.js';
-import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings } from './session-options.js';
-import { needsRuntimeShapes } from './session-shapes.js';
-
-/** Larger models are not given to the runtime, whose load takes about a second per GB, unless their shapes need it. */
-const RUNTIME_LIMIT_BYTES = 64 * 2 ** 20;
 
 /** Completes and checks one version from its file. */
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {
@@ -62,29 +55,14 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
   }
   const problem = await modelFileProblem(path);
   try {
-    const model = readOnnxFile(path);
-    if (statSync(path).size > RUNTIME_LIMIT_BYTES && !needsRuntimeShapes(model)) return { model };
-    return { model: openInRuntime(model, doubts) };
+    const { model, doubt } = describeOnnx(path);
+    if (doubt !== undefined)
+      doubts.push({ rule: 'onnx-runtime-missing', code: 'UNAVAILABLE', message: doubt, path: [] });
+    return { model };
   } catch (reason) {
     const remedy = problem === undefined ? undefined : `${problem.message}. ${problem.remedy}`;
     return { fault: faultOf(reason, problem?.rule ?? 'onnx-file', at, remedy) };
   }
-}
-
-/** The model with the runtime's shapes; throws the server's error when the runtime refuses it. */
-function openInRuntime(model: OnnxModel, doubts: Fault[]): OnnxModel {
-  const options: OrtSessionOptions = { graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1 };
-  try {
-    loadOrtBinding();
-  } catch (reason) {
-    const text = `not checked by the runtime, which cannot be loaded: ${(reason as Error).message}`;
-    doubts.push({ rule: 'onnx-runtime-missing', code: 'UNAVAILABLE', message: text, path: [] });
-    return model;
-  }
-  const session = new OpenSession({ path: model.path, options, runOptions: {} });
-  const merged = mergeSessionInfo(model, session.info);
-  session.dispose();
-  return merged;
 }
 
 function settingsFaults(config: ModelConfig): Fault[] {

@@ -54,11 +54,6 @@ export function elementTypeName(elementType: number): string {
   return ELEMENT_TYPE_NAMES[elementType] ?? 'UNDEFINED';
 }
 
-/** The number of an element type by its name in ONNX; 0 (UNDEFINED) for names that ONNX does not know. */
-export function elementTypeNumber(name: string): number {
-  return Math.max(0, ELEMENT_TYPE_NAMES.indexOf(name as (typeof ELEMENT_TYPE_NAMES)[number]));
-}
-
 /** The datatype on the wire of an element type; undefined for those that have none (complex, 8-bit floats, 4-bit). */
 export function datatypeOfElementType(elementType: number): Datatype | undefined {
   const name = elementTypeName(elementType);

@@ -4,25 +4,13 @@
  */
 
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
-import { elementTypeNumber } from './onnx-types.js';
-
-/** What a session of onnxruntime says about one input or output (`session.inputMetadata`, `session.outputMetadata`). */
-export interface SessionValue {
-  readonly name: string;
-  readonly isTensor: boolean;
-  readonly type?: string;
-  /** Numbers for known dimensions; names (or -1) for the others. */
-  readonly shape?: readonly (number | string)[];
-}
-
-/** ONNX's names of the runtime's tensor types. */
-const ONNX_NAME_OF: Readonly<Record<string, string>> = { float32: 'FLOAT', float64: 'DOUBLE' };
+import type { OrtValueInfo } from './ort-binding.js';
 
 /** Returns `model` with types and shapes as the runtime knows them. Values that are no tensors stay as in the file. */
 export function withSessionShapes(
   model: OnnxModel,
-  inputs: readonly SessionValue[],
-  outputs: readonly SessionValue[],
+  inputs: readonly OrtValueInfo[],
+  outputs: readonly OrtValueInfo[],
 ): OnnxModel {
   return {
     ...model,
@@ -46,17 +34,16 @@ export function needsRuntimeShapes(model: OnnxModel): boolean {
   );
 }
 
-function refine(values: readonly OnnxValue[], known: readonly SessionValue[]): OnnxValue[] {
+function refine(values: readonly OnnxValue[], known: readonly OrtValueInfo[]): OnnxValue[] {
   const byName = new Map(known.map((value) => [value.name, value]));
   return values.map((value) => {
     const seen = byName.get(value.name);
     if (seen === undefined || !seen.isTensor) return value;
-    const type = seen.type ?? '';
     return {
       name: value.name,
       kind: 'TENSOR',
-      elementType: elementTypeNumber(ONNX_NAME_OF[type] ?? type.toUpperCase()) || value.elementType,
-      dims: (seen.shape ?? []).map((dim) => (typeof dim === 'number' && dim >= 0 ? dim : -1)),
+      elementType: seen.type || value.elementType,
+      dims: [...(seen.shape ?? [])],
       hasShape: true,
     };
   });
