@@ -12,7 +12,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 export function checkedElementCount(input: string, shape: readonly number[], dims: readonly JsonValue[]): number {
   let count = shape.length === 0 ? 0 : 1;
   for (const dim of shape) count *= dim;
-  if (Number.isSafeInteger(count) && shape.every(Number.isSafeInteger)) return count;
+  if (Number.isSafeInteger(count) && shape.every((dim) => dim >= 0 && Number.isSafeInteger(dim))) return count;
   const exact = dims.map((dim) => BigInt.asIntN(64, dim.asUint64()));
   if (exact.some((dim) => dim < 0n)) {
     throw invalidArg(
