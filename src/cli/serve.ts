@@ -32,22 +32,12 @@ export const run: Command = async (args) => {
         onStop = resolve;
       });
     }
-    return (await server.stop()) ? 0 : exitUnclean();
+    if (await server.stop()) return 0;
+    // The exit timeout ran out: whatever still runs cannot be waited for.
+    return server.engine.exitNow(1);
   } catch (reason) {
     if (!(reason instanceof ServerStartError)) throw reason;
     if (reason.message !== '') process.stderr.write(`${reason.message}\n`);
     return 1;
   }
 };
-
-/** Milliseconds that the process may take to end by itself after the exit timeout. */
-const LAST_GRACE_MS = 1000;
-
-/**
- * The exit timeout ran out: ends with status 1 if everything lets go. A thread that is busy inside a model cannot be
- * ended without aborting the process, so then the process kills itself.
- */
-function exitUnclean(): number {
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_GRACE_MS).unref();
-  return 1;
-}

@@ -16,11 +16,15 @@ export interface ServedConnection {
 /** How sockets of an endpoint are served. */
 export type ServeSocket = (socket: Duplex, endpoint: Endpoint) => ServedConnection;
 
-/**
- * Milliseconds that a connection without a request in flight stays open after a stop began. A request that was under way
- * when the stop began arrives within this time, is answered, and its answer says that the connection closes.
- */
-const IDLE_GRACE_MS = 250;
+/** What differs between endpoints. */
+export interface EndpointKind {
+  /**
+   * Milliseconds that a connection without a request in flight stays open after a stop began: for protocols that cannot
+   * tell their peer to send no more before it has sent its next request. Default 0.
+   */
+  readonly idleGraceMs?: number;
+  readonly security?: GrpcTlsOptions | undefined;
+}
 
 /** One listening socket and its connections. */
 export class Endpoint {
@@ -28,10 +32,12 @@ export class Endpoint {
   readonly port: number;
   readonly #server: net.Server;
   readonly #connections = new Set<ServedConnection>();
+  readonly #idleGraceMs: number;
   #stopping = false;
 
-  private constructor(server: net.Server, serve: ServeSocket, address: string) {
+  private constructor(server: net.Server, serve: ServeSocket, address: string, idleGraceMs: number) {
     this.#server = server;
+    this.#idleGraceMs = idleGraceMs;
     this.address = address;
     this.port = (server.address() as net.AddressInfo).port;
     server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket: Duplex) => {
@@ -45,18 +51,18 @@ export class Endpoint {
   static listen(
     options: EndpointOptions & { readonly reusePort?: boolean },
     serve: ServeSocket,
-    security?: GrpcTlsOptions,
+    kind: EndpointKind = {},
   ): Promise<Endpoint> {
     const where = `${options.address}:${options.port}`;
     return new Promise((resolve, reject) => {
-      const server = createServer(security);
+      const server = createServer(kind.security);
       server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, where)));
       const { reusePort = false } = options;
       server.listen({ host: options.address, port: options.port, ...(reusePort ? { reusePort } : {}) }, () => {
         server.removeAllListeners('error');
         // After the start, errors of the listening socket concern one connection attempt each.
         server.on('error', () => {});
-        resolve(new Endpoint(server, serve, options.address));
+        resolve(new Endpoint(server, serve, options.address, kind.idleGraceMs ?? 0));
       });
     });
   }
@@ -103,8 +109,8 @@ export class Endpoint {
   }
 
   #endWhenQuiet(connection: ServedConnection): void {
-    if (connection.inFlight > 0) connection.shutdown();
-    else setTimeout(() => connection.shutdown(), IDLE_GRACE_MS);
+    if (connection.inFlight > 0 || this.#idleGraceMs === 0) connection.shutdown();
+    else setTimeout(() => connection.shutdown(), this.#idleGraceMs);
   }
 }
 

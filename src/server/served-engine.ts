@@ -1,35 +1,32 @@
-import type { IndexEntry, InferenceEngine, ModelState, ReadyModel } from '../engine/engine-api.js';
+import type { BackendRow, ModelRow } from '../engine/engine.js';
+import type { IndexEntry, InferenceEngine, ReadyModel } from '../engine/engine-api.js';
 import { invalidArg, type TritonError } from '../protocol/error.js';
-import type { MetricSources } from './metrics/server-metrics.js';
 
-/** What the server needs of an engine besides answering requests: tables, metrics, and an end in good order. */
-export interface ServedEngine extends InferenceEngine, MetricSources {
-  /** What went wrong while the models of the start were loaded; the text that follows `creating server: `. */
+/** What the server needs of an engine besides answering requests: tables and an end in good order. */
+export interface ServedEngine extends InferenceEngine {
+  /** What went wrong while starting; the text that follows `creating server: `. */
   readonly startError: TritonError | undefined;
-  /** Backends that were loaded; `config` is JSON text. */
-  backendTable(): readonly { readonly name: string; readonly path: string; readonly config: string }[];
-  /** Every model that the lifecycle knows, a row per version; no version: nothing to load was found. */
-  modelTable(): readonly {
-    readonly name: string;
-    readonly version?: string;
-    readonly state: ModelState;
-    readonly reason: string;
-  }[];
-  /** Versions with requests that have no answer yet. */
-  inFlight(): readonly { readonly name: string; readonly version: string; readonly count: number }[];
-  /** Versions that are loaded or still being unloaded. */
-  liveModelCount(): number;
-  /** From now on: not live, no new requests, no control calls; what was accepted goes on. */
-  beginStop(): void;
-  /** Unloads everything; resolves when nothing is left. */
-  unloadAll(): Promise<void>;
-  /** Ends what is left, waiting at most so long for running executions. */
+  /** False when there is nothing to serve from: only the options are shown. */
+  readonly hasRepository: boolean;
+  backendRows(): readonly BackendRow[];
+  modelRows(): readonly ModelRow[];
+  /** Answers what is in flight and unloads; rejects with INTERNAL when that takes longer. */
   stop(graceMs: number): Promise<void>;
+  /** Ends the process at once without aborting it. */
+  exitNow(code: number): never;
 }
 
 /** Stands for an engine that could not be made (exit-on-error=false): not live, and everything is refused. */
 export class UnavailableEngine implements ServedEngine {
-  constructor(readonly startError: TritonError) {}
+  readonly hasRepository = false;
+  readonly #stop: (graceMs: number) => Promise<void>;
+
+  constructor(
+    readonly startError: TritonError,
+    stop: (graceMs: number) => Promise<void>,
+  ) {
+    this.#stop = stop;
+  }
 
   isLive(): boolean {
     return false;
@@ -59,8 +56,12 @@ export class UnavailableEngine implements ServedEngine {
     throw notReady();
   }
 
-  index(): readonly IndexEntry[] {
-    throw notReady();
+  metrics(): readonly never[] {
+    return [];
+  }
+
+  index(): Promise<readonly IndexEntry[]> {
+    return Promise.reject(notReady());
   }
 
   load(): Promise<void> {
@@ -71,38 +72,20 @@ export class UnavailableEngine implements ServedEngine {
     return Promise.reject(notReady());
   }
 
-  backendTable(): readonly never[] {
+  backendRows(): readonly never[] {
     return [];
   }
 
-  modelTable(): readonly never[] {
+  modelRows(): readonly never[] {
     return [];
   }
 
-  metricSources(): readonly never[] {
-    return [];
+  stop(graceMs: number): Promise<void> {
+    return this.#stop(graceMs);
   }
 
-  failureSources(): readonly never[] {
-    return [];
-  }
-
-  inFlight(): readonly never[] {
-    return [];
-  }
-
-  liveModelCount(): number {
-    return 0;
-  }
-
-  beginStop(): void {}
-
-  unloadAll(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
+  exitNow(code: number): never {
+    process.exit(code);
   }
 }
 

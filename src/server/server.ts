@@ -1,4 +1,3 @@
-import { Engine } from '../engine/engine.js';
 import { TritonError } from '../protocol/error.js';
 import type { Endpoint } from './endpoint.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
@@ -7,10 +6,9 @@ import { ServerLog } from './log/server-log.js';
 import { LogSettingsStore } from './log-settings.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
-import { checkCreation } from './options/check-creation.js';
 import type { ServerOptions } from './options/server-options.js';
 import { isEmptyRepository, repositoryHint } from './repository-help.js';
-import { type ServedEngine, UnavailableEngine } from './served-engine.js';
+import type { ServedEngine } from './served-engine.js';
 import type { ServerContext } from './server-context.js';
 import { serverMetadata } from './server-metadata.js';
 import { CountDown, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
@@ -42,8 +40,8 @@ export async function startServer(
   log: ServerLog = new ServerLog({ ...options.log }),
 ): Promise<RunningServer> {
   const metadata = serverMetadata(options.id);
-  const engine = await createEngine(options, log);
-  const created = !(engine instanceof UnavailableEngine);
+  const engine = await startEngine(options, log);
+  const created = engine.hasRepository;
   if (created) logEngineTables(log, engine);
   if (options.metrics.enabled && options.metrics.cpu) log.info('Collecting CPU metrics');
   logOptionTable(log, options, metadata);
@@ -89,17 +87,6 @@ async function stopServer(
   return clean;
 }
 
-/** An engine, or what stands for one that could not be made. */
-async function createEngine(options: ServerOptions, log: ServerLog): Promise<ServedEngine> {
-  try {
-    checkCreation(options);
-    return await startEngine(options, log, Engine);
-  } catch (reason) {
-    if (!(reason instanceof TritonError)) throw reason;
-    return new UnavailableEngine(reason);
-  }
-}
-
 /** Ends a start that failed, unless --exit-on-error=false lets the server go on. */
 async function handleStartError(
   error: TritonError,
@@ -113,8 +100,7 @@ async function handleStartError(
     log.error(`${error.toStatusText()}${hint}`);
     return;
   }
-  if (engine instanceof UnavailableEngine) log.info('No server context available. Exiting immediately.');
-  else await stopEngine(engine, log, new CountDown(options.exitTimeoutSeconds));
+  await stopEngine(engine, log, new CountDown(options.exitTimeoutSeconds));
   log.close();
   throw new ServerStartError(`error: creating server: ${error.codeText} - ${error.message}${hint}`);
 }

@@ -1,66 +1,63 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { TritonError } from '../protocol/error.js';
 import type { Endpoint } from './endpoint.js';
 import type { ServerLog } from './log/server-log.js';
 import type { ServedEngine } from './served-engine.js';
 
-/** Milliseconds between looks at what is still in flight. */
-const POLL_MS = 10;
+/** Milliseconds between looks at what is still open. */
+const LOOK_MS = 10;
 
 /** The endpoints of a server that stops. */
 export interface StoppingEndpoints {
   readonly http: Endpoint | undefined;
   readonly grpc: Endpoint | undefined;
   readonly metrics: Endpoint | undefined;
+  /** Open inference streams take no more requests and end when theirs are answered. */
   endStreams(): void;
 }
 
-/** Whole seconds that are left, counted down for all phases of a stop together. */
+/** The time that a stop may take, counted down for all its phases together. */
 export class CountDown {
   readonly #end: number;
-  readonly #whole: number;
 
   constructor(seconds: number) {
-    this.#whole = seconds;
     this.#end = performance.now() + seconds * 1000;
   }
 
-  /** Seconds as the log shows them. */
+  get leftMs(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
+  /** Whole seconds, as the log shows them. */
   get seconds(): number {
-    return Math.min(this.#whole, Math.max(0, Math.ceil((this.#end - performance.now()) / 1000)));
+    return Math.ceil(this.leftMs / 1000);
   }
 
-  get expired(): boolean {
-    return performance.now() >= this.#end;
-  }
-
-  /**
-   * Calls `report` now, each second, and once more at the end; resolves to true when `done` is, to false when the time
-   * is over before.
-   */
+  /** Calls `report` now and each second until `done`; resolves to false when the time is over before. */
   async until(done: () => boolean, report: () => void): Promise<boolean> {
     for (;;) {
-      report();
       if (done()) return true;
-      if (this.expired) return false;
-      const second = Math.min(performance.now() + 1000, this.#end);
-      while (performance.now() < second && !done()) await delay(POLL_MS);
+      report();
+      if (this.leftMs === 0) return false;
+      const second = performance.now() + Math.min(1000, this.leftMs);
+      while (performance.now() < second && !done()) await delay(LOOK_MS);
     }
   }
 }
 
 /** Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. */
 export async function stopEndpoints(endpoints: StoppingEndpoints, log: ServerLog, countDown: CountDown): Promise<void> {
-  const all = [endpoints.grpc, endpoints.http, endpoints.metrics].filter((endpoint) => endpoint !== undefined);
+  const { http, grpc, metrics } = endpoints;
+  const all = [grpc, http, metrics].filter((endpoint) => endpoint !== undefined);
   endpoints.endStreams();
   const stopped = Promise.all(all.map((endpoint) => endpoint.stop()));
   const report = (): void => {
-    const { http, grpc } = endpoints;
-    const what: [number, string][] = [
+    const counts: [number, string][] = [
       [http?.connectionCount ?? 0, 'HTTP service connections'],
       [grpc?.connectionCount ?? 0, 'gRPC service connections and inference handlers'],
     ];
-    for (const [count, name] of what) {
-      if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${name}`);
+    for (const [count, what] of counts) {
+      if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${what}`);
     }
   };
   const done = (): boolean => all.every((endpoint) => endpoint.connectionCount === 0);
@@ -68,39 +65,14 @@ export async function stopEndpoints(endpoints: StoppingEndpoints, log: ServerLog
   await stopped;
 }
 
-/** Ends the engine with the original's lines; false when requests were still in flight at the end of the time. */
+/** Ends the engine; false when something was still in flight at the end of the time. */
 export async function stopEngine(engine: ServedEngine, log: ServerLog, countDown: CountDown): Promise<boolean> {
-  engine.beginStop();
-  log.info('Waiting for in-flight requests to complete.');
-  const answered = await countDown.until(
-    () => engine.inFlight().length === 0,
-    () => {
-      const models = engine.inFlight();
-      log.info(`Timeout ${countDown.seconds}: Found ${models.length} model versions that have in-flight inferences`);
-      for (const { name, version, count } of models) {
-        log.info(`Model '${name}' (version ${version}) has ${count} in-flight inferences`);
-      }
-    },
-  );
-  if (!answered) return expire(engine, log);
-  log.info('All models are stopped, unloading models');
-  let unloaded = false;
-  const report = (): void => {
-    const live = unloaded ? 0 : engine.liveModelCount();
-    log.info(`Timeout ${countDown.seconds}: Found ${live} live models and 0 in-flight non-inference requests`);
-    unloading ??= engine.unloadAll().then(() => {
-      unloaded = true;
-    });
-  };
-  let unloading: Promise<void> | undefined;
-  const done = (): boolean => unloaded || (unloading === undefined && engine.liveModelCount() === 0);
-  if (!(await countDown.until(done, report))) return expire(engine, log);
-  await unloading;
-  return true;
-}
-
-async function expire(engine: ServedEngine, log: ServerLog): Promise<boolean> {
-  log.error('failed to stop server: Internal - Exit timeout expired. Exiting immediately.');
-  await engine.stop(0);
-  return false;
+  try {
+    await engine.stop(countDown.leftMs);
+    return true;
+  } catch (reason) {
+    const error = TritonError.from(reason);
+    log.error(`failed to stop server: ${error.codeText} - ${error.message}`);
+    return false;
+  }
 }

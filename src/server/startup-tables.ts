@@ -6,20 +6,10 @@ import type { ServerMetadata } from './server-metadata.js';
 /** Agents, backends and models: shown when an engine could be made (spec: model repositories, section 8.7). */
 export function logEngineTables(log: ServerLog, engine: ServedEngine): void {
   log.table(['Repository Agent', 'Path'], []);
-  log.table(
-    ['Backend', 'Path', 'Config'],
-    engine.backendTable().map(({ name, path, config }) => [name, path, config]),
-  );
-  log.table(
-    ['Model', 'Version', 'Status'],
-    engine
-      .modelTable()
-      .map(({ name, version, state, reason }) =>
-        version === undefined
-          ? [name, '-', 'Not loaded: No model version was found']
-          : [name, version, reason === '' ? state : `${state}: ${reason}`],
-      ),
-  );
+  const backends = engine.backendRows().map(({ name, path, config }) => [name, path, config]);
+  log.table(['Backend', 'Path', 'Config'], backends);
+  const models = engine.modelRows().map(({ name, version, status }) => [name, version, status]);
+  log.table(['Model', 'Version', 'Status'], models);
 }
 
 /** The options in force. */

@@ -17,10 +17,10 @@ function refuseRepositoryName(name: string): void {
 
 /** RepositoryIndex. */
 export function repositoryIndex({ engine }: ServerContext): GrpcMethod {
-  return unaryMethod(RepositoryIndexRequest, RepositoryIndexResponse, ({ repository_name, ready }) => {
+  return unaryMethod(RepositoryIndexRequest, RepositoryIndexResponse, async ({ repository_name, ready }) => {
     refuseRepositoryName(repository_name);
     return {
-      models: engine.index(ready).map(({ name, version = '', state = '', reason = '' }) => ({
+      models: (await engine.index(ready)).map(({ name, version = '', state = '', reason = '' }) => ({
         name,
         version,
         state,

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { serveGrpc } from '../../transport/grpc/serve-grpc.js';
 import { Endpoint } from '../endpoint.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
@@ -26,6 +27,7 @@ export async function serveGrpcEndpoint(context: ServerContext): Promise<GrpcEnd
     maxConnectionAgeGraceMs: grpc.maxConnectionAgeGraceMs,
     onHandlerError: (error: unknown) => context.log.error(`gRPC handler failed: ${String((error as Error)?.stack)}`),
   };
-  const endpoint = await Endpoint.listen(grpc, (socket) => serveGrpc(socket, methods.byPath, options), grpc.tls);
+  const serve = (socket: Duplex) => serveGrpc(socket, methods.byPath, options);
+  const endpoint = await Endpoint.listen(grpc, serve, { security: grpc.tls });
   return { endpoint, endStreams: methods.shutdown };
 }

@@ -19,7 +19,10 @@ export function repositoryIndex(
 ): void {
   const ready = parseOptionalBody(context, request.body)?.member('ready');
   if (ready !== undefined && !ready.isBool) throw invalidArg("Invalid value for 'ready': expected a boolean");
-  sendJson(reply, JSON.stringify(context.engine.index(ready?.asBool() ?? false)));
+  context.engine.index(ready?.asBool() ?? false).then(
+    (entries) => sendJson(reply, JSON.stringify(entries)),
+    (reason) => sendError(reply, reason, 'application/json'),
+  );
 }
 
 /** `/v2/repository/models/M/load`: answers when the load has ended. */

@@ -47,10 +47,16 @@ const METHOD_NUMBERS =
 /** Paths whose routes are remembered; clients ask for few, and a flood of others only empties the memory. */
 const MAX_KNOWN_ROUTES = 1024;
 
+/**
+ * A request that was under way to an idle connection when a stop began arrives within this time, is answered, and its
+ * answer says that the connection closes.
+ */
+const IDLE_GRACE_MS = 250;
+
 /** Starts the HTTP endpoint. */
 export function serveHttp(context: ServerContext): Promise<Endpoint> {
   const { http } = context.options;
-  return Endpoint.listen(http, httpSocket(createHttpHandler(context), context));
+  return Endpoint.listen(http, httpSocket(createHttpHandler(context), context), { idleGraceMs: IDLE_GRACE_MS });
 }
 
 /** Serves a socket with a handler; answers given while the endpoint stops close their connection. */

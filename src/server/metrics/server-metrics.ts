@@ -1,30 +1,10 @@
-import type { FailureCounts, ModelStatistics } from '../../engine/statistics/model-statistics.js';
+import type { InferenceEngine, ModelMetrics } from '../../engine/engine-api.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { MetricsOptions } from '../options/server-options.js';
 import { type FamilyType, familyText, labelText, type Sample } from './exposition.js';
 import { MachineGauges } from './machine-gauges.js';
 
-/** A READY version and its live counters. */
-export interface MetricSource {
-  readonly name: string;
-  readonly version: string;
-  readonly statistics: ModelStatistics;
-  /** `metric_tags` of the configuration. */
-  readonly tags: ReadonlyMap<string, string>;
-}
-
-/** Failures of a version that was once loaded; they stay when it is unloaded. */
-export interface FailureSource {
-  readonly name: string;
-  readonly version: string;
-  readonly failures: FailureCounts;
-  readonly tags: ReadonlyMap<string, string>;
-}
-
-/** Where the numbers come from. */
-export interface MetricSources {
-  metricSources(): Iterable<MetricSource>;
-  failureSources(): Iterable<FailureSource>;
-}
+type LoadedCounters = NonNullable<ModelMetrics['loaded']>;
 
 interface ModelFamily {
   readonly name: string;
@@ -32,7 +12,7 @@ interface ModelFamily {
   readonly help: string;
   /** Exists only with counter_latencies. */
   readonly latency?: boolean;
-  readonly value: (statistics: ModelStatistics) => number;
+  readonly value: (counters: LoadedCounters) => number;
 }
 
 const REASONS = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as const;
@@ -42,7 +22,7 @@ const COUNTERS: readonly ModelFamily[] = [
     name: 'nv_inference_request_success',
     type: 'counter',
     help: 'Number of successful inference requests, all batch sizes',
-    value: (s) => s.successCount,
+    value: (s) => s.success,
   },
   {
     name: 'nv_inference_count',
@@ -113,16 +93,15 @@ const FAILURE_HELP = 'Number of failed inference requests, all batch sizes';
 
 /** Everything that /metrics shows, as text on demand. */
 export class ServerMetrics {
-  readonly #sources: MetricSources;
+  readonly #engine: Pick<InferenceEngine, 'metrics'>;
   readonly #options: MetricsOptions;
   readonly #machine: MachineGauges | undefined;
   readonly #pinnedPoolBytes: number;
-  /** Labels never change while a version is loaded. */
-  readonly #labels = new WeakMap<ModelStatistics, string>();
-  readonly #failureLabels = new WeakMap<FailureCounts, readonly string[]>();
+  /** Labels never change while a version is loaded: made once per configuration. */
+  readonly #labels = new WeakMap<ModelConfig, string>();
 
-  constructor(sources: MetricSources, options: MetricsOptions, pinnedPoolBytes: number) {
-    this.#sources = sources;
+  constructor(engine: Pick<InferenceEngine, 'metrics'>, options: MetricsOptions, pinnedPoolBytes: number) {
+    this.#engine = engine;
     this.#options = options;
     this.#pinnedPoolBytes = pinnedPoolBytes;
     this.#machine = options.cpu ? new MachineGauges(options.intervalMs) : undefined;
@@ -130,15 +109,15 @@ export class ServerMetrics {
 
   /** The exposition: counters, then gauges, in the original's order. */
   text(): string {
-    const models = [...this.#sources.metricSources()];
+    const all = this.#engine.metrics();
     const counting = this.#options.counterLatencies;
     let text = '';
     for (const family of COUNTERS) {
       if (family.latency && !counting) continue;
-      text += this.#modelFamily(family, models, counting);
-      if (family === COUNTERS[0]) text += familyText(FAILURE_NAME, 'counter', FAILURE_HELP, this.#failures(counting));
+      text += this.#modelFamily(family, all, counting);
+      if (family === COUNTERS[0]) text += familyText(FAILURE_NAME, 'counter', FAILURE_HELP, failures(all, counting));
     }
-    for (const family of GAUGES) text += this.#modelFamily(family, models, true);
+    for (const family of GAUGES) text += this.#modelFamily(family, all, true);
     text += this.#pinnedPool();
     return text + this.#machineFamilies();
   }
@@ -148,35 +127,22 @@ export class ServerMetrics {
   }
 
   /** With counter_latencies=false the counters exist but stay at 0, as in the original (spec: runtime, section 8.5). */
-  #modelFamily(family: ModelFamily, models: readonly MetricSource[], counting: boolean): string {
-    const samples = models.map(
-      (model): Sample => [this.#labelsOf(model), counting ? family.value(model.statistics) : 0],
-    );
+  #modelFamily(family: ModelFamily, all: readonly ModelMetrics[], counting: boolean): string {
+    const samples: Sample[] = [];
+    for (const { name, version, loaded } of all) {
+      if (loaded === undefined) continue;
+      samples.push([this.#labelsOf(name, version, loaded.config), counting ? family.value(loaded) : 0]);
+    }
     return familyText(family.name, family.type, family.help, samples);
   }
 
-  #labelsOf({ name, version, statistics, tags }: MetricSource): string {
-    let labels = this.#labels.get(statistics);
+  #labelsOf(name: string, version: string, config: ModelConfig): string {
+    let labels = this.#labels.get(config);
     if (labels === undefined) {
-      labels = labelText(modelLabels(name, version, tags));
-      this.#labels.set(statistics, labels);
+      labels = labelText(modelLabels(name, version, config));
+      this.#labels.set(config, labels);
     }
     return labels;
-  }
-
-  #failures(counting: boolean): Sample[] {
-    const samples: Sample[] = [];
-    for (const { name, version, failures, tags } of this.#sources.failureSources()) {
-      let labels = this.#failureLabels.get(failures);
-      if (labels === undefined) {
-        labels = REASONS.map((reason) => labelText({ ...modelLabels(name, version, tags), reason }));
-        this.#failureLabels.set(failures, labels);
-      }
-      for (const [index, reason] of REASONS.entries()) {
-        samples.push([labels[index] as string, counting ? failures[reason] : 0]);
-      }
-    }
-    return samples;
   }
 
   #pinnedPool(): string {
@@ -201,8 +167,16 @@ export class ServerMetrics {
   }
 }
 
-function modelLabels(name: string, version: string, tags: ReadonlyMap<string, string>): Record<string, string> {
+/** The failure series stay when a version is unloaded; their labels then have no tags. */
+function failures(all: readonly ModelMetrics[], counting: boolean): Sample[] {
+  return all.flatMap(({ name, version, failures: counts, loaded }) => {
+    const labels = modelLabels(name, version, loaded?.config);
+    return REASONS.map((reason): Sample => [labelText({ ...labels, reason }), counting ? counts[reason] : 0]);
+  });
+}
+
+function modelLabels(name: string, version: string, config: ModelConfig | undefined): Record<string, string> {
   const labels: Record<string, string> = { model: name, version };
-  for (const [tag, value] of tags) labels[`_${tag}`] = value;
+  for (const [tag, value] of config?.metric_tags ?? []) labels[`_${tag}`] = value;
   return labels;
 }

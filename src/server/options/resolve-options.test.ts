@@ -32,7 +32,7 @@ test('bad values are refused with the texts of the original', () => {
       ['--exit-timeout-secs=99999999999'],
       bad('exit-timeout-secs', 'Provided option value is out of bound. Got 99999999999'),
     ],
-    [['--allow-http='], bad('allow-http', 'invalid value for bool option: ')],
+    [['--allow-http='], bad('allow-http', 'invalid value for bool option:')],
     [['--allow-http=yes'], bad('allow-http', 'invalid value for bool option: yes')],
     [['--model-control-mode=auto'], bad('model-control-mode', 'invalid argument for --model-control-mode')],
     [['--log-format=iso8601'], bad('log-format', 'invalid argument for --log-format')],

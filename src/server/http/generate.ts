@@ -1,0 +1,83 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { InferenceResponse, PendingRequest, ResponseHandler } from '../../engine/request.js';
+import { httpStatusOf, invalidArg, TritonError } from '../../protocol/error.js';
+import { decodeGenerateRequest, encodeGenerateResponse } from '../../protocol/infer/generate.js';
+import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import type { ServerContext } from '../server-context.js';
+import { errorBody, JSON_HEADERS } from './respond.js';
+import type { HttpRoute } from './route.js';
+
+const EVENT_HEADERS: HeaderList = [['Content-Type', 'text/event-stream; charset=utf-8']];
+const NOT_ONE_RESPONSE =
+  'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses';
+/** The status of a first response that is an error, whatever its code: as clients see it from the original. */
+const ERROR_STATUS = httpStatusOf('INVALID_ARG');
+
+/** `POST /v2/models/M/generate`: one response as one JSON object, sent chunked. */
+export function generate(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
+  let count = 0;
+  let first: Answer | undefined;
+  submit(context, route, request, (response, final) => {
+    if (response !== undefined) {
+      count++;
+      first ??= answerOf(response);
+    }
+    if (!final) return;
+    const body = reply.startChunked(first?.status ?? 200, JSON_HEADERS);
+    body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
+    body.end();
+  });
+}
+
+/** `POST /v2/models/M/generate_stream`: every response as an event; a client that leaves cancels the request. */
+export function generateStream(
+  context: ServerContext,
+  route: HttpRoute,
+  request: Http1Request,
+  reply: Http1Reply,
+): void {
+  let body: Http1ChunkedBody | undefined;
+  const pending = submit(context, route, request, (response, final) => {
+    const answer = response === undefined ? undefined : answerOf(response);
+    if (body === undefined) {
+      body = reply.startChunked(answer?.status ?? 200, EVENT_HEADERS);
+      reply.onClose(() => pending.cancel());
+    }
+    if (answer !== undefined) body.write(event(answer.body));
+    if (final) body.end();
+  });
+}
+
+/** Lookup, encoding, decoding and submission in the original's order; what is thrown is answered as plain JSON. */
+function submit(
+  context: ServerContext,
+  route: HttpRoute,
+  request: Http1Request,
+  onResponse: ResponseHandler,
+): PendingRequest {
+  const model: ReadyModel = context.engine.model(route.model, route.version);
+  const encoding = request.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
+  }
+  return model.submit(decodeGenerateRequest(request.body, model, context.options.http), onResponse);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+function answerOf(response: InferenceResponse): Answer {
+  try {
+    if (response.error !== undefined) throw response.error;
+    return { status: 200, body: encodeGenerateResponse(response) };
+  } catch (reason) {
+    return { status: ERROR_STATUS, body: errorBody(TritonError.from(reason).message) };
+  }
+}
+
+/** `data: <json>` and an empty line. */
+function event(json: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from('data: '), json, Buffer.from('\n\n')]);
+}
