@@ -13,6 +13,8 @@ export interface Member {
   readonly config: ModelConfig;
   /** Versions that are loaded (or would be), as text. */
   readonly versions: readonly string[];
+  /** False when the configuration is not what would be served, so that nothing is compared with it. */
+  readonly judged: boolean;
   /** Why the model cannot be used at all, e.g. an invalid ensemble. */
   readonly invalid?: string;
   /** Why no version is loaded, as the lifecycle words it. */
@@ -30,6 +32,8 @@ interface EnsembleTensor {
 }
 
 type Step = NonNullable<ModelConfig['ensemble_scheduling']>['step'][number];
+
+const MEMBER_FAILED = 'ensemble-member-failed';
 
 /** All faults of an ensemble's place among the other models; the server reports the first. */
 export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember): Fault[] {
@@ -54,7 +58,12 @@ export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember): Fau
     return faults.list;
   }
   for (const [i, step] of steps.entries()) checkMember(ensemble, i, step, find(step.model_name) as Member, faults);
-  if (faults.list.length === 0) checkConsistency(ensemble, steps, find, faults);
+  if (steps.every(({ model_name }) => find(model_name)?.judged)) {
+    checkConsistency(ensemble, steps, find, faults);
+    if (faults.list.length === 0 || faults.list.every(({ rule }) => rule === MEMBER_FAILED)) {
+      checkDecoupled(ensemble, steps, find, faults);
+    }
+  }
   return faults.list;
 }
 
@@ -81,11 +90,11 @@ function checkMember(ensemble: ModelConfig, index: number, step: Step, member: M
   const start = `ensemble '${ensemble.name}' depends on '${name}'`;
   if (member.invalid !== undefined) {
     const text = `${start} which is not valid. Model '${name}' failed with error: ${member.invalid}`;
-    faults.add('ensemble-member-failed', [...path, 'model_name'], text);
+    faults.add(MEMBER_FAILED, [...path, 'model_name'], text);
   } else if (member.versions.length === 0) {
     const reason =
       member.loadError === undefined ? '' : ` Model '${name}' loading failed with error: ${member.loadError}`;
-    faults.add('ensemble-member-failed', [...path, 'model_name'], `${start} which has no loaded version.${reason}`);
+    faults.add(MEMBER_FAILED, [...path, 'model_name'], `${start} which has no loaded version.${reason}`);
   } else if (step.model_version !== -1n && !member.versions.includes(String(step.model_version))) {
     faults.add(
       'ensemble-member-version',
@@ -177,10 +186,48 @@ function join(
   }
 }
 
+/** An ensemble is decoupled when any of its members is, whatever its own configuration says. */
+function isDecoupled(name: string, find: FindMember): boolean {
+  const config = find(name)?.config;
+  if (config?.platform !== ENSEMBLE_PLATFORM) return config?.model_transaction_policy?.decoupled ?? false;
+  return config.ensemble_scheduling?.step.some((step) => isDecoupled(step.model_name, find)) ?? false;
+}
+
 function fullShape(tensor: EnsembleTensor): readonly bigint[] {
   return tensor.batching ? [-1n, ...tensor.dims] : tensor.dims;
 }
 
 function matches(a: readonly bigint[], b: readonly bigint[]): boolean {
   return a.length === b.length && a.every((dim, i) => dim === b[i] || dim === -1n || b[i] === -1n);
+}
+
+/**
+ * Responses of one decoupled step cannot be matched with those of another, so no step and not the ensemble itself may
+ * take tensors of two of them.
+ */
+function checkDecoupled(ensemble: ModelConfig, steps: readonly Step[], find: FindMember, faults: Faults): void {
+  const origins = new Map<string, number>(ensemble.input.map(({ name }) => [name, 0]));
+  const waiting = new Set(steps.keys());
+  const mixed = (model: string, path: Fault['path']): void =>
+    faults.add(
+      'ensemble-decoupled',
+      path,
+      `in ensemble ${ensemble.name}, step of model '${model}' receives inputs originated from different decoupled models`,
+    );
+  for (let progress = true; progress; ) {
+    progress = false;
+    for (const i of waiting) {
+      const step = steps[i] as Step;
+      const inputs = [...step.input_map.values()];
+      if (!inputs.every((tensor) => origins.has(tensor))) continue;
+      waiting.delete(i);
+      progress = true;
+      const found = new Set(inputs.map((tensor) => origins.get(tensor) as number));
+      if (found.size > 1) mixed(step.model_name, ['ensemble_scheduling', 'step', i]);
+      const origin = isDecoupled(step.model_name, find) ? i + 1 : ([...found][0] ?? 0);
+      for (const tensor of step.output_map.values()) origins.set(tensor, origin);
+    }
+  }
+  const results = new Set(ensemble.output.map(({ name }) => origins.get(name) ?? 0));
+  if (results.size > 1) mixed(ensemble.name, ['ensemble_scheduling']);
 }

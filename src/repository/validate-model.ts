@@ -31,9 +31,14 @@ export interface ValidatedModel {
   readonly versions: readonly string[];
   /** Why none is loaded, as the lifecycle words it. */
   readonly loadError: string | undefined;
+  /** False when faults leave the configuration incomplete, so that ensembles cannot be compared with it. */
+  readonly judged: boolean;
   /** Turns faults that are found later into findings of this model. */
   addFaults(faults: readonly Fault[]): void;
 }
+
+/** Rules whose faults say nothing against the configuration. */
+const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
 
 /** Judges one model. */
 export async function validateModel(
@@ -47,16 +52,17 @@ export async function validateModel(
   const base = { name, findings: findings.list, addFaults };
   if (polled.faults.length > 0) {
     addFaults(polled.faults);
-    return { ...base, config: undefined, versions: [], loadError: undefined };
+    return { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
   }
   const selection = await selectVersions(directory, polled.config);
   findings.addSelection(selection);
   const { error } = selection;
   if (error !== undefined) {
-    return { ...base, config: polled.config, versions: [], loadError: error.message };
+    return { ...base, config: polled.config, versions: [], loadError: error.message, judged: false };
   }
   let config = polled.config;
   let loadError = '';
+  let judged = true;
   for (const version of selection.versions) {
     const checked = await validateVersion(polled, version, options, findings);
     const [first] = checked.faults;
@@ -64,11 +70,12 @@ export async function validateModel(
       const { code, message } = first;
       loadError += `version ${version} is at UNAVAILABLE state: ${new TritonError(code, message).toStatusText()};`;
     }
+    if (checked.faults.some(({ rule }) => !OUTSIDE_CONFIG.has(rule))) judged = false;
     addFaults(checked.faults);
     config = checked.config;
   }
   const versions = loadError === '' ? selection.versions : [];
-  return { ...base, config, versions, loadError: loadError || undefined };
+  return { ...base, config, versions, loadError: loadError || undefined, judged };
 }
 
 async function validateVersion(
@@ -84,7 +91,10 @@ async function validateVersion(
   const isEnsemble = config.platform === ENSEMBLE_PLATFORM;
   const examiner = isEnsemble ? undefined : await options.findExaminer(config.backend);
   if (examiner === undefined) {
-    if (!isEnsemble) faults.push(...(await fileFaults(directory, version, config)));
+    // The built-in backends without an examiner need no model file.
+    if (!isEnsemble && !options.host.hasBackend(config.backend)) {
+      faults.push(...(await fileFaults(directory, version, config)));
+    }
     const finished = finishConfig(config, polled.configProvided);
     faults.push(...finished.faults, ...(await modelFileFaults(directory, finished.config)));
     return { config: finished.config, faults };

@@ -92,6 +92,7 @@ function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
     return {
       config: model.config,
       versions: model.versions,
+      judged: model.judged,
       ...(invalid === undefined ? {} : { invalid }),
       ...(model.loadError === undefined ? {} : { loadError: model.loadError }),
     };
