@@ -159,7 +159,7 @@ export class ProtoReader {
         this.#take(8);
         return;
       case WireType.DELIMITED:
-        this.pos += this.length();
+        this.#take(this.length());
         return;
       case WireType.FIXED32:
         this.#take(4);
