@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
 import { decodePicture } from './decode-picture.js';
+import type { Picture } from './picture.js';
 
 const WIDTH = 6;
 const HEIGHT = 4;
@@ -73,9 +74,25 @@ test('a JPEG cut short within its pixels is decoded, one cut within its header i
   const full = await decodePicture(whole);
   const cut = await decodePicture(whole.subarray(0, Math.floor(whole.length * 0.6)));
   assert.deepEqual([cut?.width, cut?.height], [64, 64]);
-  assert.deepEqual(cut!.data.subarray(0, 64 * 3), full!.data.subarray(0, 64 * 3));
-  assert.deepEqual([...cut!.data.subarray(-3)], [128, 128, 128]);
+  // Rows are whole up to one below which all are that row again.
+  const row = (picture: Picture | undefined, y: number) => [...picture!.data.subarray(y * 192, y * 192 + 192)];
+  const rows = Array.from({ length: 64 }, (_, y) => y).findIndex((y) => String(row(cut, y)) !== String(row(full, y)));
+  assert.ok(rows >= 16 && rows < 48 && (rows + 2) % 16 === 0, `${rows}`);
+  for (let y = rows; y < 64; y++) assert.deepEqual(row(cut, y), row(cut, rows - 1));
+  const noEnd = await decodePicture(whole.subarray(0, -2));
+  assert.deepEqual(noEnd, full);
   assert.equal(await decodePicture(whole.subarray(0, 100)), undefined);
+});
+
+test('a progressive JPEG that is cut short is not decoded', async () => {
+  const whole = await sharp(pixels, RAW).jpeg({ progressive: true }).toBuffer();
+  assert.notEqual(await decodePicture(whole), undefined);
+  assert.equal(await decodePicture(whole.subarray(0, -8)), undefined);
+});
+
+test('what follows the end of a JPEG does not matter', async () => {
+  const whole = await sharp(pixels, RAW).jpeg().toBuffer();
+  assert.deepEqual(await decodePicture(Buffer.concat([whole, Buffer.from('more')])), await decodePicture(whole));
 });
 
 test('what is no picture is undefined', async () => {

@@ -1,0 +1,33 @@
+import type { Picture } from './picture.js';
+
+/** Where the pixel at (x, y) of the turned picture comes from, by EXIF orientation. */
+const SOURCES: Readonly<
+  Record<number, (x: number, y: number, w: number, h: number) => readonly [x: number, y: number]>
+> = {
+  2: (x, y, w) => [w - 1 - x, y],
+  3: (x, y, w, h) => [w - 1 - x, h - 1 - y],
+  4: (x, y, _, h) => [x, h - 1 - y],
+  5: (x, y) => [y, x],
+  6: (x, y, _, h) => [y, h - 1 - x],
+  7: (x, y, w, h) => [w - 1 - y, h - 1 - x],
+  8: (x, y, w) => [w - 1 - y, x],
+};
+
+/** Turns and mirrors a picture as its EXIF orientation (1 to 8) says; the picture itself for 1 and for no orientation. */
+export function orientPicture(picture: Picture, orientation: number | undefined): Picture {
+  const sourceOf = orientation === undefined ? undefined : SOURCES[orientation];
+  if (sourceOf === undefined) return picture;
+  const { width: w, height: h, channels, data } = picture;
+  const turned = (orientation as number) >= 5;
+  const [width, height] = turned ? [h, w] : [w, h];
+  const result = new Uint8Array(data.length);
+  let out = 0;
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const [sx, sy] = sourceOf(x, y, w, h);
+      const at = (sy * w + sx) * channels;
+      for (let c = 0; c < channels; c++) result[out++] = data[at + c] as number;
+    }
+  }
+  return { width, height, channels, data: result };
+}
