@@ -57,7 +57,7 @@ export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
   streamWindowSize: 8 * 1024 * 1024,
   connectionWindowSize: 32 * 1024 * 1024,
   maxUnreadSize: 64 * 1024 * 1024,
-  maxFrameSize: 1024 * 1024,
+  maxFrameSize: 16_384,
   maxConcurrentStreams: 10_000,
   headerTableSize: 4096,
   maxHeaderListSize: 64 * 1024,
