@@ -47,13 +47,12 @@ export class RequestMaker {
 
   /** Output bytes to expect for a batch that begins at the step; undefined when nothing is known. */
   expected(stream: number, step: number): ReadonlyMap<string, Uint8Array> | undefined {
-    const steps = this.#batch(stream, step);
-    if (steps[0]?.expected === undefined) return undefined;
-    const result = new Map<string, Uint8Array>();
-    steps[0].expected.forEach(({ name }, i) => {
-      result.set(name, Buffer.concat(steps.map((each) => (each.expected?.[i] as StepTensor).data)));
-    });
-    return result;
+    const batch = this.#batch(stream, step).map((each) => each.expected ?? []);
+    const names = (batch[0] ?? []).map((tensor) => tensor.name);
+    if (names.length === 0) return undefined;
+    return new Map(
+      names.map((name, i) => [name, Buffer.concat(batch.map((tensors) => (tensors[i] as StepTensor).data))]),
+    );
   }
 
   #batch(stream: number, step: number): InputStep[] {

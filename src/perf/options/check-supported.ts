@@ -16,6 +16,7 @@ export function checkSupportedKind(options: PerfOptions): void {
 
 /** Refuses features that this program does not have; asked once the server is known to be there. */
 export function checkSupportedFeatures(options: PerfOptions, warn: (line: string) => void): void {
+  if (options.serviceKind !== 'triton') throw unsupportedKind(options);
   if (options.loadMode === 'PeriodicConcurrency') {
     throw unsupported('--periodic-concurrency-range', 'Use --concurrency-range.');
   }
@@ -62,10 +63,17 @@ function checkKind(options: PerfOptions): void {
       }
       checkInputFiles(options);
       break;
+    case 'tfserving':
+      // Told once it is known that there is a server at all.
+      return;
     default:
       checkInputFiles(options);
   }
-  throw unsupported(`--service-kind ${options.serviceKind}`, 'Use --service-kind triton.');
+  throw unsupportedKind(options);
+}
+
+function unsupportedKind({ serviceKind }: PerfOptions): PerfError {
+  return unsupported(`--service-kind ${serviceKind}`, 'Use --service-kind triton.');
 }
 
 /** Faults of the input files are told first: they would be there with any service kind. */
