@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { emptyModelConfig } from '../protocol/proto/model-config.js';
-import { arbitraryConfig } from './arbitrary-config.test-data.js';
+import { arbitraryConfig } from './arbitrary-config.test.helper.js';
 import { configFromJson, configToJson } from './json.js';
 import { readPbtxt } from './pbtxt/read-pbtxt.js';
 import { writePbtxt } from './pbtxt/write-pbtxt.js';
