@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { classify, parseClassification, toFixed6 } from './classification.js';
+import { makeTensor, tensorStrings } from './tensor-values.js';
+
+describe('classify', () => {
+  const scores = makeTensor('O', 'FP32', [0.5, -1.25, 10, 0.5, Number.NaN, Number.POSITIVE_INFINITY], [2, 3]);
+
+  it('gives the highest of each batch entry, equal ones by ascending index', () => {
+    const result = classify(scores, 2, true, ['zero', '', 'two']);
+    assert.deepEqual([result.name, result.datatype, result.shape], ['O', 'BYTES', [2, 2]]);
+    assert.deepEqual(tensorStrings(result), ['10.000000:2:two', '0.500000:0:zero', 'inf:2:two', '0.500000:0:zero']);
+  });
+
+  it('takes the whole tensor without a batch, and no more classes than there are', () => {
+    const result = classify(scores, 100, false, undefined);
+    assert.deepEqual(result.shape, [6]);
+    assert.deepEqual(tensorStrings(result), [
+      'inf:5',
+      '10.000000:2',
+      '0.500000:0',
+      '0.500000:3',
+      '-1.250000:1',
+      'nan:4',
+    ]);
+  });
+
+  it('sorts many classes as few', () => {
+    const values = Array.from({ length: 500 }, (_, i) => (i * 7919) % 101);
+    const tensor = makeTensor('O', 'INT16', values);
+    const all = tensorStrings(classify(tensor, 500, false, undefined));
+    assert.deepEqual(tensorStrings(classify(tensor, 64, false, undefined)), all.slice(0, 64));
+    assert.deepEqual(all.slice(0, 2), [
+      `100:${values.indexOf(100)}`,
+      `100:${values.indexOf(100, values.indexOf(100) + 1)}`,
+    ]);
+  });
+
+  it('compares 64-bit integers exactly', () => {
+    const tensor = makeTensor('O', 'UINT64', [2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n]);
+    assert.deepEqual(tensorStrings(classify(tensor, 2, false, undefined)), [
+      '18446744073709551615:2',
+      '9007199254740993:1',
+    ]);
+  });
+
+  it('refuses other datatypes and large tensors', () => {
+    for (const datatype of ['BOOL', 'FP16', 'BF16', 'BYTES'] as const) {
+      assert.throws(() => classify({ name: 'O', datatype, shape: [0], data: new Uint8Array(0) }, 1, false, undefined), {
+        code: 'INVALID_ARG',
+        message: `class result not available for output due to unsupported type '${datatype}'`,
+      });
+    }
+    assert.throws(
+      () =>
+        classify(
+          { name: 'O', datatype: 'UINT8', shape: [1_000_001], data: new Uint8Array(1_000_001) },
+          1,
+          false,
+          undefined,
+        ),
+      {
+        code: 'INVALID_ARG',
+        message: 'classification output tensor too large',
+      },
+    );
+  });
+});
+
+describe('toFixed6', () => {
+  it('prints like C', () => {
+    const texts = [0.5, 1 / 128, 3 / 128, -1 / 128, 1e22, -0, -1e-9, 123456.7891235, 1e20].map(toFixed6);
+    assert.deepEqual(texts, [
+      '0.500000',
+      '0.007812',
+      '0.023438',
+      '-0.007812',
+      '10000000000000000000000.000000',
+      '-0.000000',
+      '-0.000000',
+      '123456.789123',
+      '100000000000000000000.000000',
+    ]);
+  });
+});
+
+describe('parseClassification', () => {
+  it('takes texts with and without label apart', () => {
+    assert.deepEqual(parseClassification('0.5:3:COFFEE MUG'), { value: '0.5', index: 3, label: 'COFFEE MUG' });
+    assert.deepEqual(parseClassification('nan:0'), { value: 'nan', index: 0, label: '' });
+    assert.deepEqual(parseClassification('1:2:a:b'), { value: '1', index: 2, label: 'a:b' });
+  });
+
+  it('refuses anything else', () => {
+    for (const text of ['', '1', '1:x', 'a']) assert.throws(() => parseClassification(text), { code: 'INVALID_ARG' });
+  });
+});
