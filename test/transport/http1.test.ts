@@ -166,7 +166,10 @@ test('what could be read in two ways is refused and the connection closed', asyn
 });
 
 test('node:http refuses the same', async (t) => {
-  const server = http.createServer({ requireHostHeader: false }, (_request, response) => response.end('ok'));
+  const server = http.createServer({ requireHostHeader: false }, (request, response) => {
+    request.resume();
+    request.on('end', () => response.end('ok'));
+  });
   server.on('clientError', (_error, socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
