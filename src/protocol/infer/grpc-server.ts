@@ -286,7 +286,9 @@ function readOutputs(
   const names: string[] = [];
   let forms: Map<string, OutputForm> | undefined;
   for (const { name, parameters } of outputs) {
-    names.push(name);
+    // An output that is listed twice comes once, in the first form.
+    const first = !names.includes(name);
+    if (first) names.push(name);
     // Without parameters an output has the default form.
     if (parameters.size === 0) continue;
     const classification = readClassification(parameters.get('classification'));
@@ -296,6 +298,7 @@ function readOutputs(
       if (options.sharedMemory === undefined) throw unknownRegion(sharedMemory.region);
       options.sharedMemory.check(sharedMemory.region, sharedMemory.offset, sharedMemory.byteSize);
     }
+    if (!first) continue;
     forms ??= new Map();
     forms.set(name, { binary: true, classification, ...(sharedMemory === undefined ? {} : { sharedMemory }) });
   }

@@ -340,6 +340,15 @@ describe('decodeHttpInferRequest', () => {
     );
   });
 
+  it('takes an output that is listed twice once, in its first form', () => {
+    const { forms, request } = decode({
+      inputs: [],
+      outputs: [{ name: 'A', parameters: { binary_data: true } }, { name: 'A' }],
+    });
+    assert.deepEqual(request.requestedOutputs, ['A']);
+    assert.equal(forms.get('A')?.binary, true);
+  });
+
   it('hands parameters on in their order; a repeated name has its first value', () => {
     const { request } = decode(
       '{"parameters":{"b":1,"a":2.5,"b":"x","headers":true,"big":9223372036854775808,"sequence_id":"s"},"inputs":[]}',

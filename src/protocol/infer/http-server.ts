@@ -247,8 +247,11 @@ function readOutputs(
   const forms = new Map<string, OutputForm>();
   for (const output of outputs.asArray()) {
     const name = stringMember(output, 'name');
+    const form = readForm(output.member('parameters'), options);
+    // An output that is listed twice comes once, in the first form.
+    if (forms.has(name)) continue;
     names.push(name);
-    forms.set(name, readForm(output.member('parameters'), options));
+    forms.set(name, form);
   }
   return { names, forms };
 }
