@@ -45,7 +45,7 @@ export async function startTriton(repository: string, args: readonly string[] = 
 export async function startBare(script: string, args: readonly string[] = []): Promise<ServerProcess> {
   const begin = performance.now();
   const child = launch([path.join(import.meta.dirname, script), ...args]);
-  const [port] = await waitFor(child, [/port (\d+)/]);
+  const [port] = await waitFor(child, [/(?:port )?(\d+)/]);
   return describe(child, Number(port), Number(port), performance.now() - begin);
 }
 
