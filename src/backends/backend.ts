@@ -32,6 +32,10 @@ export interface ModelLocation {
 /** A kind of model: onnxruntime, identity, python, ... */
 export interface Backend {
   readonly name: string;
+  /** Ids of the GPUs on which the backend can run; absent = none. */
+  gpus?(): readonly number[];
+  /** True when models of the backend may have inputs marked `optional`. */
+  readonly supportsOptionalInputs?: boolean;
   /** Completes `config` from the model's file; returns a new configuration. Called before normalisation's second pass. */
   autoComplete?(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig>;
   /** Loads one version. Rejects with the TritonError that becomes the version's state reason. */
@@ -64,12 +68,15 @@ export interface BackendInstance {
   readonly name: string;
   /** Batches that may be in flight at once. 1 for most. */
   readonly concurrency: number;
+  /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
+  readonly healthy?: boolean;
   /**
    * Executes a batch. Every request must be answered through its `respond` (final exactly once), before or after the
    * promise settles (decoupled models answer later). A rejection answers every request of the batch that has no final
-   * response yet with that error. The times are for the statistics of the whole batch.
+   * response yet with that error. The times are for the statistics of the whole batch. An instance that is done when the
+   * call returns answers with the times themselves (no turn of the event loop is lost); it may throw like it may reject.
    */
-  execute(batch: readonly ExecutionRequest[]): Promise<ExecutionTimes>;
+  execute(batch: readonly ExecutionRequest[]): Promise<ExecutionTimes> | ExecutionTimes;
   /** Ends the instance after its running batches; resolves when its thread or process is gone. */
   close(): Promise<void>;
 }
@@ -99,6 +106,8 @@ export interface ExecutionResponse {
   readonly outputs: readonly Tensor[];
   readonly parameters?: Parameters;
   readonly error?: TritonError;
+  /** True: the error is an answer of the model's own and counts as a success in all statistics. */
+  readonly countsAsSuccess?: boolean;
 }
 
 /** Points of one execution on the clock of engine/clock.ts, in ns. */

@@ -65,6 +65,33 @@ export interface ModelStatistics {
   readonly memory_usage: readonly { readonly type: string; readonly id: bigint; readonly byte_size: bigint }[];
 }
 
+/** Counters of one version for the metrics endpoint. Counts and whole microseconds. */
+export interface ModelMetrics {
+  readonly name: string;
+  readonly version: string;
+  /** By `reason`; always all four. They outlive the loaded version and count on after a reload. */
+  readonly failures: Readonly<Record<'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER', number>>;
+  /** Absent when the version is not loaded any more. */
+  readonly loaded?: {
+    readonly config: ModelConfig;
+    readonly success: number;
+    readonly inferenceCount: number;
+    readonly executionCount: number;
+    readonly requestUs: number;
+    readonly queueUs: number;
+    readonly inputUs: number;
+    readonly inferUs: number;
+    readonly outputUs: number;
+    readonly cacheHitCount: number;
+    readonly cacheHitUs: number;
+    readonly cacheMissCount: number;
+    readonly cacheMissUs: number;
+    /** Requests accepted and not yet executing. */
+    readonly pending: number;
+    readonly loadSeconds: number;
+  };
+}
+
 /** State of a version of a model. */
 export type ModelState = 'UNKNOWN' | 'READY' | 'UNAVAILABLE' | 'LOADING' | 'UNLOADING';
 
@@ -98,9 +125,12 @@ export interface InferenceEngine {
   readyVersions(name: string): readonly string[];
   /** Every READY version of every model, by name, then version. For metrics. */
   readyModels(): readonly ReadyModel[];
+  /** Counters for the metrics endpoint: every loaded version, and failures of versions that are gone. By name, version. */
+  metrics(): readonly ModelMetrics[];
   /** `name` '' = all models. Throws the errors of section 5.6 of the wire protocol. */
   statistics(name: string, version: string): readonly ModelStatistics[];
-  index(onlyReady: boolean): readonly IndexEntry[];
+  /** Lists the repositories anew each time. Rejects when one cannot be listed. */
+  index(onlyReady: boolean): Promise<readonly IndexEntry[]>;
   load(name: string, parameters: LoadParameters): Promise<void>;
   unload(name: string, unloadDependents: boolean): Promise<void>;
 }

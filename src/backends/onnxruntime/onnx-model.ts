@@ -1,0 +1,130 @@
+import { statSync } from 'node:fs';
+import { TritonError } from '../../protocol/error.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { datatypeOfConfigValue } from '../../engine/model-plan.js';
+import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
+import { checkOnnxAgainstConfig } from './check-config.js';
+import { InlineSession } from './inline-session.js';
+import { type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
+import { OnnxInstance } from './onnx-instance.js';
+import { locateOnnxFile } from './onnx-path.js';
+import type { OpenRequest, SessionInfo } from './open-session.js';
+import { isOrtDatatype } from './ort-tensors.js';
+import { probeModel } from './probe.js';
+import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
+import { mergeSessionInfo } from './session-info.js';
+import { SessionWorker } from './session-worker.js';
+
+/** Models with larger files are never run on the main thread: a second copy of their weights costs too much. */
+const MAX_INLINE_FILE_BYTES = 64 * 1024 * 1024;
+/** Longest time that opening a session may block the main thread, in ns. */
+const MAX_INLINE_OPEN_NS = 200_000_000;
+
+/** Settings of the backend that its models need. */
+export interface OnnxBackendSettings {
+  /** Longest run that may happen on the main thread, in ns; 0 = none may. */
+  readonly inlineLimitNs: number;
+}
+
+/** One loaded version of an ONNX model. */
+export class OnnxModel implements BackendModel {
+  readonly config: ModelConfig;
+  readonly #header: OnnxHeader;
+  readonly #settings: SessionSettings;
+  readonly #backend: OnnxBackendSettings;
+  readonly #options: BackendOptions;
+  #inline: Promise<InlineSession | undefined> | undefined;
+
+  /** Reads the file's header and the session's settings; throws what makes the version unloadable. */
+  constructor(
+    location: ModelLocation,
+    config: ModelConfig,
+    options: BackendOptions,
+    backend: OnnxBackendSettings,
+  ) {
+    this.config = config;
+    this.#options = options;
+    this.#backend = backend;
+    this.#settings = readSessionSettings(config);
+    const file = config.default_model_filename === '' ? 'model.onnx' : config.default_model_filename;
+    this.#header = readOnnxFile(locateOnnxFile(`${location.versionDirectory}/${file}`, location.name));
+  }
+
+  async createInstance(spec: InstanceSpec): Promise<BackendInstance> {
+    this.#checkAccelerators(spec);
+    const open: OpenRequest = {
+      path: this.#header.path,
+      options: sessionOptions(this.#settings, spec.threads, spec.kind === 'KIND_GPU' ? spec.deviceId : undefined),
+      runOptions: this.#settings.runOptions,
+    };
+    this.#inline ??= spec.kind === 'KIND_GPU' ? Promise.resolve(undefined) : this.#openInline(open);
+    const inline = await this.#inline;
+    const start = async (): Promise<SessionWorker> => {
+      const worker = await SessionWorker.open(open);
+      try {
+        this.#check(worker.info);
+      } catch (reason) {
+        await worker.close();
+        throw reason;
+      }
+      return worker;
+    };
+    const worker = inline === undefined ? await start() : undefined;
+    return new OnnxInstance(spec.name, this.config, this.#unfeedable(), inline, worker, start);
+  }
+
+  async unload(): Promise<void> {
+    (await this.#inline)?.dispose();
+  }
+
+  /** Opens the model on the main thread too, if it is small and a probe in another thread showed it to be fast. */
+  async #openInline(open: OpenRequest): Promise<InlineSession | undefined> {
+    const { inlineLimitNs } = this.#backend;
+    if (inlineLimitNs === 0 || this.#header.externalData.length > 0) return undefined;
+    if (statSync(this.#header.path).size > MAX_INLINE_FILE_BYTES) return undefined;
+    const single: OpenRequest = { ...open, options: { ...open.options, intraOpNumThreads: 1, interOpNumThreads: 1 } };
+    const { max_batch_size: most } = this.config;
+    const probe = await probeModel(single, most > 1 ? [1, most] : [most]);
+    this.#check(probe.info);
+    if (probe.runNs === undefined || probe.runNs > inlineLimitNs || probe.info.openNs > MAX_INLINE_OPEN_NS) {
+      return undefined;
+    }
+    this.#options.log.info(
+      `model '${this.config.name}' runs on the main thread: ${Math.ceil(probe.runNs / 1000)} us at most in a trial, ` +
+        `limit ${inlineLimitNs / 1000} us (--backend-config=onnxruntime,inline-execution=off switches this off)`,
+    );
+    return new InlineSession(this.config.name, single, inlineLimitNs, this.#options.log);
+  }
+
+  /** Compares configuration and model; throws the first fault. */
+  #check(info: SessionInfo): void {
+    const [fault] = checkOnnxAgainstConfig(this.config, mergeSessionInfo(this.#header, info));
+    if (fault !== undefined) throw new TritonError(fault.code, fault.message);
+    for (const [kind, tensors] of [
+      ['input', this.config.input],
+      ['output', this.config.output],
+    ] as const) {
+      for (const { name, data_type: type } of tensors) {
+        const datatype = datatypeOfConfigValue(type);
+        if (datatype !== undefined && isOrtDatatype(datatype)) continue;
+        throw new TritonError(
+          'INTERNAL',
+          `unsupported datatype TYPE_${datatype ?? 'INVALID'} for ${kind} '${name}' for model '${this.config.name}'`,
+        );
+      }
+    }
+  }
+
+  /** Inputs that only replace a stored value: the binding drops what is fed for them, so feeding them is refused. */
+  #unfeedable(): ReadonlySet<string> {
+    return new Set(this.#header.overridable.map((value) => value.name));
+  }
+
+  #checkAccelerators(spec: InstanceSpec): void {
+    if (spec.kind !== 'KIND_GPU') return;
+    for (const { name } of this.config.optimization?.execution_accelerators?.gpu_execution_accelerator ?? []) {
+      if (name === 'cuda') continue;
+      throw new TritonError('INVALID_ARG', `unknown Execution Accelerator '${name}' is requested`);
+    }
+  }
+}

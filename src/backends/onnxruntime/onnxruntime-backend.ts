@@ -1,0 +1,55 @@
+/** The onnxruntime backend: ONNX models on onnxruntime-node. */
+import { defaultMaxBatchSize } from '../../modelconfig/default-max-batch-size.js';
+import { invalidArg } from '../../protocol/error.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Backend, BackendOptions, ModelLocation } from '../backend.js';
+import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
+import { usableGpus } from './cuda.js';
+import { readOnnxFile } from './onnx-file.js';
+import { OnnxModel } from './onnx-model.js';
+import { locateOnnxFile } from './onnx-path.js';
+import { probeModel } from './probe.js';
+import { readSessionSettings, sessionOptions } from './session-options.js';
+import { mergeSessionInfo } from './session-info.js';
+import { needsRuntimeShapes } from './session-shapes.js';
+
+/** Keys of `--backend-config=onnxruntime,<key>=<value>` that are this program's own. */
+export const INLINE_EXECUTION_KEY = 'inline-execution';
+export const INLINE_LIMIT_KEY = 'inline-limit-microseconds';
+
+/** Runs that take longer are not worth blocking the main thread: the way to a worker thread and back costs about this. */
+const DEFAULT_INLINE_LIMIT_US = 200;
+
+/** The backend, as the registry finds it. */
+export const backend: Backend = {
+  name: 'onnxruntime',
+  gpus: usableGpus,
+  supportsOptionalInputs: true,
+
+  async autoComplete(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig> {
+    const settings = { defaultMaxBatchSize: defaultMaxBatchSize(options.config), log: options.log };
+    const file = config.default_model_filename === '' ? 'model.onnx' : config.default_model_filename;
+    const path = locateOnnxFile(`${location.versionDirectory}/${file}`, location.name);
+    let header = readOnnxFile(path);
+    if (!isCompleteOnnxConfig(config) && needsRuntimeShapes(header)) {
+      const session = readSessionSettings(config);
+      const open = { path: header.path, options: sessionOptions(session, 1, undefined), runOptions: session.runOptions };
+      header = mergeSessionInfo(header, (await probeModel(open, [])).info);
+    }
+    return autoCompleteOnnx(config, header, settings);
+  },
+
+  async load(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<OnnxModel> {
+    return new OnnxModel(location, config, options, { inlineLimitNs: inlineLimitNs(options.config) });
+  },
+};
+
+function inlineLimitNs(config: ReadonlyMap<string, string>): number {
+  const mode = config.get(INLINE_EXECUTION_KEY) ?? 'auto';
+  if (mode === 'off') return 0;
+  if (mode !== 'auto') throw invalidArg(`invalid value '${mode}' for ${INLINE_EXECUTION_KEY}, expected auto or off`);
+  const text = config.get(INLINE_LIMIT_KEY) ?? String(DEFAULT_INLINE_LIMIT_US);
+  if (!/^\d+$/.test(text)) throw invalidArg(`failed to convert '${text}' to integral number`);
+  return Number(text) * 1000;
+}
+

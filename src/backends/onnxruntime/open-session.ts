@@ -1,0 +1,80 @@
+/** One session of the runtime in the calling thread: opens a model and runs it. Every call blocks the thread. */
+import { nowNs } from '../../engine/clock.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import type { ExecutionTimes } from '../backend.js';
+import {
+  loadOrtBinding,
+  type OrtSession,
+  type OrtSessionOptions,
+  type OrtTensor,
+  type OrtValueInfo,
+} from './ort-binding.js';
+import { ortError } from './ort-error.js';
+import { fromOrtTensor, toOrtTensor } from './ort-tensors.js';
+
+/** What to open. Plain data: it travels to worker threads. */
+export interface OpenRequest {
+  /** The .onnx file. */
+  readonly path: string;
+  readonly options: OrtSessionOptions;
+  readonly runOptions: { readonly extra?: Record<string, unknown> };
+}
+
+/** What a session says about its model. Plain data. */
+export interface SessionInfo {
+  readonly inputs: readonly OrtValueInfo[];
+  readonly outputs: readonly OrtValueInfo[];
+  /** How long opening took, in ns. */
+  readonly openNs: number;
+}
+
+/** Outputs of one run, in the order of the names asked for. */
+export interface RunResult {
+  readonly outputs: readonly Tensor[];
+  readonly times: ExecutionTimes;
+}
+
+/** An open session. */
+export class OpenSession {
+  readonly info: SessionInfo;
+  readonly #session: OrtSession;
+  readonly #runOptions: OpenRequest['runOptions'];
+
+  /** Throws `onnx runtime error <code>: ...`. */
+  constructor(request: OpenRequest) {
+    const start = nowNs();
+    try {
+      this.#session = new (loadOrtBinding().session)();
+      this.#session.loadModel(request.path, request.options);
+    } catch (reason) {
+      throw ortError(reason);
+    }
+    this.#runOptions = request.runOptions;
+    const { inputMetadata, outputMetadata } = this.#session;
+    this.info = { inputs: inputMetadata, outputs: outputMetadata, openNs: nowNs() - start };
+  }
+
+  /** Runs the model once. Names of inputs that the model does not have are ignored by the runtime: check before. */
+  run(inputs: readonly Tensor[], outputNames: readonly string[]): RunResult {
+    const computeStart = nowNs();
+    const feeds: Record<string, OrtTensor> = {};
+    for (const input of inputs) feeds[input.name] = toOrtTensor(input);
+    const fetches: Record<string, null> = {};
+    for (const name of outputNames) fetches[name] = null;
+    const inputEnd = nowNs();
+    let results: Record<string, OrtTensor>;
+    try {
+      results = this.#session.run(feeds, fetches, this.#runOptions);
+    } catch (reason) {
+      throw ortError(reason);
+    }
+    const outputStart = nowNs();
+    const outputs = outputNames.map((name) => fromOrtTensor(name, results[name]!));
+    return { outputs, times: { computeStart, inputEnd, outputStart, computeEnd: nowNs() } };
+  }
+
+  /** Frees the model. */
+  dispose(): void {
+    this.#session.dispose();
+  }
+}

@@ -1,0 +1,295 @@
+import os from 'node:os';
+import type { LoadedBackend } from '../backends/registry.js';
+import { BackendRegistry } from '../backends/registry.js';
+import { nativeActivity } from '../backends/native-activity.js';
+import { invalidArg, TritonError } from '../protocol/error.js';
+import type {
+  IndexEntry,
+  InferenceEngine,
+  LoadParameters,
+  ModelMetrics,
+  ModelState,
+  ModelStatistics,
+  ReadyModel,
+} from './engine-api.js';
+import { backendSettingsJson } from './lifecycle/backend-settings.js';
+import type { LoadContext } from './lifecycle/load-version.js';
+import { ModelManager } from './lifecycle/model-manager.js';
+import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
+import { stopEngine } from './lifecycle/stop.js';
+import { ThreadBudget } from './lifecycle/thread-budget.js';
+import type { LoadedModel } from './loaded-model.js';
+import { modelMetrics } from './statistics/model-metrics.js';
+import type { EngineOptions } from './options.js';
+import { parseVersionArgument } from './version-argument.js';
+
+const MODE_TEXT = 'explicit model load / unload is not allowed if polling is enabled';
+
+/** One row of the start-up table of models. */
+export interface ModelRow {
+  readonly name: string;
+  /** `-` for a model without any version. */
+  readonly version: string;
+  /** `READY`, `UNAVAILABLE: <reason>`, `Not loaded: No model version was found`. */
+  readonly status: string;
+}
+
+/** One row of the start-up table of backends. */
+export interface BackendRow {
+  readonly name: string;
+  readonly path: string;
+  /** Configuration as JSON. */
+  readonly config: string;
+}
+
+/** The engine: repositories, models and everything that runs them, without any front end. */
+export class Engine implements InferenceEngine {
+  readonly #options: EngineOptions;
+  readonly #registry: BackendRegistry;
+  readonly #threads: ThreadBudget;
+  #manager: ModelManager | undefined;
+  #state: 'starting' | 'ready' | 'failed' | 'exiting' = 'starting';
+  #startError: TritonError | undefined;
+  #managing = 0;
+
+  private constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#registry = new BackendRegistry(options.backends ?? []);
+    this.#threads = new ThreadBudget(options.threadBudget ?? os.availableParallelism());
+  }
+
+  /** Opens the repositories and loads what is to be loaded at start. Never rejects for models: see `startError`. */
+  static async start(options: EngineOptions): Promise<Engine> {
+    const engine = new Engine(options);
+    await engine.#start();
+    return engine;
+  }
+
+  /** What went wrong while starting; with --exit-on-error it ends the server (`creating server: <code> - <text>`). */
+  get startError(): TritonError | undefined {
+    return this.#startError;
+  }
+
+  /** False when the repositories could not be opened: nothing can be served then, only the options are shown. */
+  get hasRepository(): boolean {
+    return this.#manager !== undefined;
+  }
+
+  /** Cores, and how many instances share them. */
+  get threads(): { readonly cores: number; readonly instances: number; readonly share: number } {
+    return this.#threads;
+  }
+
+  /** Rows of the models' table. */
+  modelRows(): ModelRow[] {
+    return this.#records().flatMap((record): ModelRow[] => {
+      const { name, versions } = record;
+      if (versions.length === 0) return [{ name, version: '-', status: 'Not loaded: No model version was found' }];
+      return versions.map(({ version, state, reason }) => ({
+        name,
+        version,
+        status: reason === '' ? state : `${state}: ${reason}`,
+      }));
+    });
+  }
+
+  /** Rows of the backends' table: those that a model asked for. */
+  backendRows(): BackendRow[] {
+    const loaded: [string, LoadedBackend][] = [...this.#registry.loaded];
+    return loaded
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { path }]) => ({ name, path, config: backendSettingsJson(this.#options, name) }));
+  }
+
+  /** State and reason of a version, for tests and tables; undefined when it is not known. */
+  versionState(name: string, version: string): { readonly state: ModelState; readonly reason: string } | undefined {
+    return this.#manager?.lifecycle.records.get(name)?.find(version);
+  }
+
+  isLive(): boolean {
+    if (this.#state === 'exiting') throw new TritonError('UNAVAILABLE', 'Server exiting');
+    return this.#state === 'ready';
+  }
+
+  isReady(): boolean {
+    if (!this.isLive()) return false;
+    if (!this.#options.strictReadiness) return true;
+    return this.#records().every(
+      ({ versions }) =>
+        versions.length > 0 &&
+        versions.every(({ state, reason, model }) =>
+          state === 'READY' ? (model?.healthy ?? false) : state === 'UNAVAILABLE' && reason === UNLOADED,
+        ),
+    );
+  }
+
+  isModelReady(name: string, version: string): boolean {
+    const wanted = parseVersionArgument(version);
+    const model = this.#lookUp(this.#readyManager().lifecycle.records.get(name), wanted);
+    return model?.healthy ?? false;
+  }
+
+  model(name: string, version: string): ReadyModel {
+    const manager = this.#readyManager();
+    const wanted = parseVersionArgument(version);
+    const record = manager.lifecycle.records.get(name);
+    const found = this.#lookUp(record, wanted);
+    if (found !== undefined) return found;
+    const unknown = `Request for unknown model: '${name}'`;
+    if (record === undefined) throw new TritonError('NOT_FOUND', `${unknown} is not found`);
+    if (wanted === '') throw new TritonError('NOT_FOUND', `${unknown} has no available versions`);
+    if (record.find(wanted) === undefined) {
+      throw new TritonError('NOT_FOUND', `${unknown} version ${wanted} is not found`);
+    }
+    throw new TritonError('UNAVAILABLE', `${unknown} version ${wanted} is not at ready state`);
+  }
+
+  readyVersions(name: string): readonly string[] {
+    return this.#manager?.lifecycle.records.get(name)?.ready.map((model) => model.version) ?? [];
+  }
+
+  readyModels(): readonly ReadyModel[] {
+    return this.#loaded();
+  }
+
+  metrics(): readonly ModelMetrics[] {
+    return this.#records().flatMap(modelMetrics);
+  }
+
+  statistics(name: string, version: string): readonly ModelStatistics[] {
+    const manager = this.#readyManager();
+    const wanted = parseVersionArgument(version);
+    let models: readonly LoadedModel[];
+    if (name === '') {
+      models = this.#loaded();
+    } else {
+      models = manager.lifecycle.records.get(name)?.ready ?? [];
+      if (models.length === 0) throw invalidArg(`requested model '${name}' is not available`);
+      if (wanted !== '') {
+        models = models.filter((model) => model.version === wanted);
+        if (models.length === 0) throw invalidArg(`requested model version is not available for model '${name}'`);
+      }
+    }
+    return models.map((model) => model.statistics.snapshot(model.name, model.version));
+  }
+
+  async index(onlyReady: boolean): Promise<readonly IndexEntry[]> {
+    return await this.#readyManager().index(onlyReady);
+  }
+
+  async load(name: string, parameters: LoadParameters): Promise<void> {
+    const manager = this.#controlledManager();
+    checkModelName(name);
+    await this.#managed(() => manager.load(name, parameters));
+  }
+
+  async unload(name: string, _unloadDependents: boolean): Promise<void> {
+    const manager = this.#controlledManager();
+    await this.#managed(() => manager.unload(name));
+    const left = this.readyVersions(name);
+    if (left.length > 0) {
+      throw new TritonError('INTERNAL', `failed to unload '${name}', versions that are still available: ${left.join()}`);
+    }
+  }
+
+  /**
+   * Stops: nothing is accepted any more, what is on its way is answered, models are unloaded. Rejects with INTERNAL
+   * `Exit timeout expired. Exiting immediately.` when that takes longer than the grace time; then `exitNow` is the way.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#state = 'exiting';
+    await stopEngine({
+      graceMs,
+      log: this.#options.log,
+      models: () => this.#loaded(),
+      manager: this.#manager,
+      managementCalls: () => this.#managing,
+    });
+  }
+
+  /**
+   * Ends the process without waiting. While a model runs in a thread of native code an ordinary exit would abort the
+   * process (and leave a core file): it is then killed by a signal, after saying so.
+   */
+  exitNow(code: number): never {
+    if (nativeActivity() > 0) {
+      this.#options.log.error('a model is still running and cannot be interrupted: the process ends itself by SIGKILL');
+      process.kill(process.pid, 'SIGKILL');
+    }
+    process.exit(code);
+  }
+
+  async #start(): Promise<void> {
+    const { modelControlMode, loadModels } = this.#options;
+    const context: LoadContext = { options: this.#options, registry: this.#registry, threads: this.#threads };
+    let manager: ModelManager;
+    try {
+      manager = await ModelManager.create(context);
+    } catch (reason) {
+      this.#startError = TritonError.from(reason);
+      this.#state = 'failed';
+      return;
+    }
+    this.#manager = manager;
+    if (modelControlMode !== 'explicit' || (loadModels.length === 1 && loadModels[0] === '*')) {
+      if (!(await manager.loadAll())) this.#startError = new TritonError('INTERNAL', 'failed to load all models');
+    } else {
+      this.#startError = await this.#loadNamed(manager, loadModels);
+    }
+    this.#state = 'ready';
+  }
+
+  async #loadNamed(manager: ModelManager, names: readonly string[]): Promise<TritonError | undefined> {
+    if (names.includes('*')) {
+      return invalidArg("Wildcard model name '*' must be the ONLY startup model if specified at all.");
+    }
+    const loads = await Promise.allSettled([...new Set(names)].sort().map((name) => manager.load(name, {})));
+    const errors = loads.flatMap((load) => (load.status === 'rejected' ? [TritonError.from(load.reason)] : []));
+    if (errors.length === 0) return undefined;
+    const failures = errors.filter((error) => error.code === 'INVALID_ARG');
+    if (failures.length < errors.length) return new TritonError('INTERNAL', 'failed to load all models');
+    return invalidArg(failures.map((error) => error.message).join(''));
+  }
+
+  #records(): readonly ModelRecord[] {
+    const records = [...(this.#manager?.lifecycle.records.values() ?? [])];
+    return records.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  #loaded(): LoadedModel[] {
+    return this.#records().flatMap((record) => record.ready);
+  }
+
+  #lookUp(record: ModelRecord | undefined, version: string): LoadedModel | undefined {
+    if (record === undefined) return undefined;
+    return version === '' ? record.ready.at(-1) : record.ready.find((model) => model.version === version);
+  }
+
+  #readyManager(): ModelManager {
+    if (this.#state !== 'ready' || this.#manager === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
+    return this.#manager;
+  }
+
+  #controlledManager(): ModelManager {
+    const manager = this.#readyManager();
+    if (this.#options.modelControlMode !== 'explicit') throw new TritonError('UNAVAILABLE', MODE_TEXT);
+    return manager;
+  }
+
+  async #managed(operation: () => Promise<void>): Promise<void> {
+    this.#managing++;
+    try {
+      await operation();
+    } finally {
+      this.#managing--;
+    }
+  }
+}
+
+function checkModelName(name: string): void {
+  const trimmed = name.trim();
+  if (trimmed === '') throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
+  if (trimmed === '..' || trimmed.includes('/')) {
+    throw invalidArg(`invalid model name '${name}', model name must not contain path traversal characters`);
+  }
+}

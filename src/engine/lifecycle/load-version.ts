@@ -1,0 +1,212 @@
+/** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
+import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../../backends/backend.js';
+import type { BackendRegistry } from '../../backends/registry.js';
+import { throwFirst } from '../../modelconfig/fault.js';
+import { instanceName, normalizeInstanceGroups, normalizeModelConfig } from '../../modelconfig/normalize.js';
+import {
+  validateForBackend,
+  validateInstanceGroups,
+  validateModelConfig,
+  validateModelIO,
+} from '../../modelconfig/validate.js';
+import { invalidArg, TritonError } from '../../protocol/error.js';
+import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { joinPath } from '../../repository/local.js';
+import { readLabels } from '../../repository/labels.js';
+import { nowNs } from '../clock.js';
+import { LoadedModel } from '../loaded-model.js';
+import type { Log } from '../log.js';
+import { compileModelPlan } from '../model-plan.js';
+import type { EngineOptions } from '../options.js';
+import { createScheduler } from '../schedule/create-scheduler.js';
+import { InstanceRunner } from '../schedule/instance-runner.js';
+import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
+import { backendDirectory, backendSettings } from './backend-settings.js';
+import type { ThreadBudget } from './thread-budget.js';
+import { warmUp } from './warm-up.js';
+
+/** What a load needs of the engine. */
+export interface LoadContext {
+  readonly options: EngineOptions;
+  readonly registry: BackendRegistry;
+  readonly threads: ThreadBudget;
+}
+
+/** What is to be loaded. */
+export interface VersionRequest {
+  /** `<repository>/<model>` */
+  readonly directory: string;
+  readonly version: string;
+  /** As polled: backend fields completed, defaults filled in. */
+  readonly config: ModelConfig;
+  readonly configProvided: boolean;
+  /** Failure counters of the version, which outlive it. */
+  readonly failures: FailureCounts;
+}
+
+/** Loads one version. Throws the TritonError that becomes the version's reason; nothing stays behind then. */
+export async function loadVersion(context: LoadContext, request: VersionRequest): Promise<LoadedModel> {
+  const start = nowNs();
+  const { options } = context;
+  const { log } = options;
+  const location: ModelLocation = {
+    modelDirectory: request.directory,
+    versionDirectory: joinPath(request.directory, request.version),
+    name: request.config.name,
+    version: request.version,
+  };
+  const backend = await findBackend(context, request.config, location);
+  const backendOptions: BackendOptions = {
+    config: backendSettings(options, backend.name),
+    autoComplete: options.autoComplete,
+    threadBudget: context.threads.cores,
+    log,
+  };
+  const host = { gpus: backend.gpus?.() ?? [] };
+  let config = normalizeInstanceGroups(request.config, host);
+  throwFirst(validateInstanceGroups(config, host));
+  let completed = false;
+  if (options.autoComplete && backend.autoComplete !== undefined) {
+    config = mergeCompleted(config, await backend.autoComplete(location, config, backendOptions));
+    config = normalizeModelConfig(config);
+    completed = true;
+  }
+  if (!request.configProvided && !completed) {
+    throw new TritonError('NOT_FOUND', `model configuration is not provided for model '${config.name}'`);
+  }
+  throwFirst(validateForBackend(config));
+  throwFirst(validateModelConfig(config));
+  throwFirst(validateModelIO(config));
+  checkOptionalInputs(config, backend.supportsOptionalInputs ?? false);
+  const plan = compileModelPlan(config, request.version);
+  const labels = await readLabels(request.directory, config);
+
+  const specs = instanceSpecs(config, context.threads.share);
+  const backendModel = await backend.load(location, config, backendOptions);
+  const instances = await createInstances(backendModel, specs, log);
+  try {
+    const statistics = new ModelStatistics(request.failures);
+    const runners = instances.map((instance) => new InstanceRunner(instance, statistics, plan.decoupled));
+    await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
+    const scheduler = createScheduler(config, plan, runners, log);
+    statistics.loadSeconds = (nowNs() - start) / 1e9;
+    return new LoadedModel({ config, polledConfig: request.config, plan, labels, statistics, backendModel, runners, scheduler, log });
+  } catch (reason) {
+    await closeAll(instances, backendModel);
+    throw reason;
+  }
+}
+
+/** Number of instances that a polled configuration will get, for the division of the cores. */
+export async function countInstances(context: LoadContext, config: ModelConfig): Promise<number> {
+  try {
+    const { backend } = await context.registry.find(config.backend);
+    return instanceSpecs(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }), 1).length;
+  } catch {
+    return 0; // the load itself reports the backend
+  }
+}
+
+async function findBackend(context: LoadContext, config: ModelConfig, location: ModelLocation) {
+  const { registry, options } = context;
+  if (config.backend === '') {
+    throw new TritonError(
+      'UNSUPPORTED',
+      `model '${config.name}' is an ensemble; this server does not run ensembles yet, serve its steps as models`,
+    );
+  }
+  const directory = joinPath(backendDirectory(options), config.backend);
+  const { runtime } = config;
+  if (runtime !== '' && runtime !== `libtriton_${config.backend}.so`) {
+    if (runtime.split('/').includes('..')) {
+      throw invalidArg(
+        `backend library name '${runtime}' escapes backend directory '${directory}', for model '${config.name}', ` +
+          'check model config runtime field',
+      );
+    }
+    throw invalidArg(
+      `unable to find backend library '${runtime}' for model '${config.name}', searched: ` +
+        `'${location.versionDirectory}' '${location.modelDirectory}' '${directory}' `,
+    );
+  }
+  try {
+    return (await registry.find(config.backend)).backend;
+  } catch (reason) {
+    const hint = registry.hint(config.backend);
+    if (hint !== undefined) options.log.warning(`model '${config.name}' cannot run here: ${hint}`);
+    throw reason;
+  }
+}
+
+/** What a backend may change when it completes a configuration (spec: model repository, section 6.1). */
+function mergeCompleted(config: ModelConfig, completed: ModelConfig): ModelConfig {
+  const merged = { ...config };
+  merged.max_batch_size = completed.max_batch_size;
+  merged.input = completed.input;
+  merged.output = completed.output;
+  const scheduled = config.dynamic_batching ?? config.sequence_batching ?? config.ensemble_scheduling;
+  if (scheduled === undefined) {
+    merged.dynamic_batching = completed.dynamic_batching;
+    merged.sequence_batching = completed.sequence_batching;
+  }
+  if (completed.model_transaction_policy !== undefined) {
+    merged.model_transaction_policy = completed.model_transaction_policy;
+  }
+  return merged;
+}
+
+function checkOptionalInputs(config: ModelConfig, supported: boolean): void {
+  const input = config.input.find((candidate) => candidate.optional);
+  if (supported || input === undefined) return;
+  throw invalidArg(
+    `'optional' is set to true for input '${input.name}' while the backend model doesn't support optional input`,
+  );
+}
+
+function instanceSpecs(config: ModelConfig, threads: number): InstanceSpec[] {
+  const specs: InstanceSpec[] = [];
+  for (const group of config.instance_group) {
+    if (group.passive) continue;
+    const kind =
+      group.kind === InstanceKind.values['KIND_GPU']
+        ? 'KIND_GPU'
+        : group.kind === InstanceKind.values['KIND_MODEL']
+          ? 'KIND_MODEL'
+          : 'KIND_CPU';
+    for (const deviceId of kind === 'KIND_GPU' ? group.gpus : [0]) {
+      for (let i = 0; i < group.count; i++) specs.push({ name: instanceName(group, i), kind, deviceId, threads });
+    }
+  }
+  return specs;
+}
+
+/** Makes all instances at the same time; when one fails, the others are ended and its error is thrown. */
+async function createInstances(
+  model: BackendModel,
+  specs: readonly InstanceSpec[],
+  log: Log,
+): Promise<BackendInstance[]> {
+  const made = await Promise.allSettled(
+    specs.map(async (spec) => {
+      const device = spec.kind === 'KIND_GPU' ? 'GPU' : 'CPU';
+      log.info(`TRITONBACKEND_ModelInstanceInitialize: ${spec.name} (${device} device ${spec.deviceId})`);
+      return await model.createInstance(spec);
+    }),
+  );
+  const instances = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  let first: TritonError | undefined;
+  for (const result of made) {
+    if (result.status === 'fulfilled') continue;
+    const error = TritonError.from(result.reason);
+    log.error(`ERROR: Failed to create instance: ${error.message}`);
+    first ??= error;
+  }
+  if (first === undefined) return instances;
+  await closeAll(instances, model);
+  throw first;
+}
+
+async function closeAll(instances: readonly BackendInstance[], model: BackendModel): Promise<void> {
+  await Promise.all(instances.map((instance) => instance.close()));
+  await model.unload();
+}

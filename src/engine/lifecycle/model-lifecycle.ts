@@ -1,0 +1,227 @@
+import { configToJson } from '../../modelconfig/json.js';
+import { TritonError } from '../../protocol/error.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { selectVersions } from '../../repository/versions.js';
+import type { LoadedModel } from '../loaded-model.js';
+import { countInstances, type LoadContext, loadVersion } from './load-version.js';
+import { ModelRecord, UNLOADED } from './model-record.js';
+import { Semaphore } from './semaphore.js';
+
+/** Loads at the same time when the options do not say. */
+const DEFAULT_LOAD_THREADS = 4;
+
+/** A model that is to be loaded, as polling found it. */
+export interface LoadRequest {
+  readonly name: string;
+  readonly directory: string;
+  readonly config: ModelConfig;
+  readonly configProvided: boolean;
+  /** Versions whose files did not change keep serving when just the selection of versions differs. */
+  readonly filesUnchanged: boolean;
+}
+
+/** Loads and unloads versions and keeps their states (spec: model repository, section 8.4). */
+export class ModelLifecycle {
+  readonly #context: LoadContext;
+  readonly #records = new Map<string, ModelRecord>();
+  readonly #semaphore: Semaphore;
+  /** Objects that are being ended. */
+  readonly #closing = new Set<Promise<void>>();
+  #live = 0;
+
+  constructor(context: LoadContext) {
+    this.#context = context;
+    this.#semaphore = new Semaphore(context.options.modelLoadThreads ?? DEFAULT_LOAD_THREADS);
+  }
+
+  /** Models that were ever loaded or tried, by name. */
+  get records(): ReadonlyMap<string, ModelRecord> {
+    return this.#records;
+  }
+
+  /** Loaded versions that are not completely gone. */
+  get liveModels(): number {
+    return this.#live;
+  }
+
+  /**
+   * Loads the versions that the policy selects. Throws INVALID_ARG `load failed for model ...`; the versions that served
+   * before then serve on.
+   */
+  async load(request: LoadRequest): Promise<void> {
+    const { log } = this.#context.options;
+    const { name } = request;
+    const selection = await selectVersions(request.directory, request.config);
+    for (const { message } of selection.ignored) log.warning(message);
+    for (const { message } of selection.missing) log.error(message);
+    const record = this.#record(name);
+    if (selection.error !== undefined) {
+      log.error(`failed to load model '${name}': ${selection.error.message}`);
+      throw new TritonError(selection.error.code, `load failed for model '${name}': ${selection.error.message}\n`);
+    }
+    const kept = this.#keptVersions(record, request, selection.versions);
+    const wanted = selection.versions.filter((version) => !kept.has(version));
+    const results = await Promise.all(wanted.map((version) => this.#attempt(record, request, version)));
+    const failed = results.filter((result) => result.error !== undefined);
+    if (failed.length > 0) {
+      for (const { version, model } of results) {
+        if (model !== undefined) this.#discard(record, version, model);
+      }
+      log.info(`failed to load '${name}'`);
+      record.refresh();
+      const texts = failed.map((f) => `version ${f.version} is at UNAVAILABLE state: ${f.error!.toStatusText()};`);
+      throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${texts.join('')}\n`);
+    }
+    this.#swap(record, results, kept);
+    log.info(`successfully loaded '${name}'`);
+  }
+
+  /** Takes all versions of a model out of service; they end when their last request is answered. */
+  unload(name: string): void {
+    const record = this.#records.get(name);
+    if (record === undefined) return;
+    for (const version of record.versions) {
+      if (version.state === 'READY' && version.model !== undefined) this.#retire(record, version.version);
+    }
+    record.refresh();
+  }
+
+  /** Resolves when every object that was taken out of service is gone. */
+  async settled(): Promise<void> {
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+
+  #record(name: string): ModelRecord {
+    let record = this.#records.get(name);
+    if (record === undefined) {
+      record = new ModelRecord(name);
+      this.#records.set(name, record);
+    }
+    return record;
+  }
+
+  /** READY versions that need not be loaded again: nothing but the version policy changed. */
+  #keptVersions(record: ModelRecord, request: LoadRequest, versions: readonly string[]): ReadonlySet<string> {
+    const kept = new Set<string>();
+    if (!request.filesUnchanged) return kept;
+    const wanted = comparable(request.config);
+    for (const model of record.ready) {
+      if (versions.includes(model.version) && comparable(model.polledConfig) === wanted) kept.add(model.version);
+    }
+    return kept;
+  }
+
+  async #attempt(record: ModelRecord, request: LoadRequest, version: string) {
+    const { log, modelLoadRetries } = this.#context.options;
+    const state = record.version(version);
+    if (state.state !== 'READY') state.set('LOADING');
+    log.info(`loading: ${request.name}:${version}`);
+    return await this.#semaphore.run(async () => {
+      for (let retries = modelLoadRetries ?? 0; ; retries--) {
+        try {
+          return { version, model: await this.#load(request, version, record), error: undefined };
+        } catch (reason) {
+          const error = TritonError.from(reason);
+          log.error(`failed to load '${request.name}' version ${version}: ${error.toStatusText()}`);
+          if (retries > 0) continue;
+          if (state.state !== 'READY') state.set('UNAVAILABLE', error.toStatusText());
+          return { version, model: undefined, error };
+        }
+      }
+    });
+  }
+
+  async #load(request: LoadRequest, version: string, record: ModelRecord): Promise<LoadedModel> {
+    const { threads } = this.#context;
+    const instances = await countInstances(this.#context, request.config);
+    // Instances of models loaded at start are reserved before the first load, so that all get the same share.
+    if (!this.#reserved.delete(`${request.name}:${version}`)) threads.reserve(instances);
+    try {
+      const { directory, config, configProvided } = request;
+      const { failures } = record.version(version);
+      const model = await loadVersion(this.#context, { directory, version, config, configProvided, failures });
+      model.instanceCount = instances;
+      this.#live++;
+      return model;
+    } catch (reason) {
+      threads.release(instances);
+      throw reason;
+    }
+  }
+
+  readonly #reserved = new Set<string>();
+
+  /** Counts the instances of a model in before any of its versions is loaded. */
+  async reserve(request: LoadRequest): Promise<void> {
+    const { versions } = await selectVersions(request.directory, request.config);
+    const instances = await countInstances(this.#context, request.config);
+    for (const version of versions) {
+      this.#reserved.add(`${request.name}:${version}`);
+      this.#context.threads.reserve(instances);
+    }
+  }
+
+  #swap(
+    record: ModelRecord,
+    results: readonly { version: string; model: LoadedModel | undefined }[],
+    kept: ReadonlySet<string>,
+  ): void {
+    const replaced: LoadedModel[] = [];
+    for (const { version, model } of results) {
+      const state = record.version(version);
+      if (state.model !== undefined) replaced.push(state.model);
+      state.model = model;
+      state.set('READY');
+    }
+    const loaded = new Set(results.map(({ version }) => version));
+    for (const { version, state, model } of record.versions) {
+      if (state === 'READY' && model !== undefined && !loaded.has(version) && !kept.has(version)) {
+        this.#retire(record, version);
+      }
+    }
+    record.refresh();
+    for (const model of replaced) this.#close(model, () => {});
+  }
+
+  /** Ends a version that was loaded beside one that failed. */
+  #discard(record: ModelRecord, version: string, model: LoadedModel): void {
+    const state = record.version(version);
+    const serves = state.state === 'READY';
+    if (!serves) state.set('UNLOADING');
+    this.#close(model, () => {
+      if (!serves && state.state === 'UNLOADING') state.set('UNAVAILABLE', UNLOADED);
+    });
+  }
+
+  #retire(record: ModelRecord, version: string): void {
+    const state = record.version(version);
+    const model = state.model!;
+    state.model = undefined;
+    state.set('UNLOADING');
+    this.#close(model, () => {
+      if (state.state === 'UNLOADING') state.set('UNAVAILABLE', UNLOADED);
+    });
+  }
+
+  #close(model: LoadedModel, done: () => void): void {
+    const { log } = this.#context.options;
+    const closing = model
+      .close()
+      .catch((reason: unknown) => {
+        log.error(`failed to unload '${model.name}' version ${model.version}: ${TritonError.from(reason).message}`);
+      })
+      .then(() => {
+        this.#live--;
+        this.#context.threads.release(model.instanceCount);
+        log.info(`successfully unloaded '${model.name}' version ${model.version}`);
+        done();
+        this.#closing.delete(closing);
+      });
+    this.#closing.add(closing);
+  }
+}
+
+/** The configuration without what may change while versions serve on. */
+function comparable(config: ModelConfig): string {
+  return configToJson({ ...config, version_policy: undefined });
+}

@@ -1,0 +1,43 @@
+import type { Backend } from '../backends/backend.js';
+import type { Log } from './log.js';
+
+/** When models are loaded and unloaded. */
+export type ModelControlMode = 'none' | 'explicit' | 'poll';
+
+/** One `--backend-config=<backend>,<key>=<value>`. */
+export interface BackendSetting {
+  /** '' = for all backends. */
+  readonly backend: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Everything that an engine has to be told; complete and checked. */
+export interface EngineOptions {
+  /** Paths of the repositories, as given. */
+  readonly repositories: readonly string[];
+  /** Backends beside the built-in ones. */
+  readonly backends?: readonly Backend[];
+  /** In the order of the command line: a later value of the same scope and key wins, a backend's own over a global one. */
+  readonly backendConfig: readonly BackendSetting[];
+  /** Shown in backend configurations and searched, as far as error texts go. Default /opt/tritonserver/backends. */
+  readonly backendDirectory?: string;
+  /** False with --disable-auto-complete-config. */
+  readonly autoComplete: boolean;
+  readonly modelControlMode: ModelControlMode;
+  /** Models to load at start in explicit mode; ['*'] = all. */
+  readonly loadModels: readonly string[];
+  /** True: every known version must be ready for the server to be ready. */
+  readonly strictReadiness: boolean;
+  /** --model-config-name; '' = config.pbtxt. */
+  readonly modelConfigName?: string;
+  /** --repoagent-directory */
+  readonly repoAgentDirectory?: string;
+  /** Loads at the same time. Default 4. */
+  readonly modelLoadThreads?: number;
+  /** Further attempts after a failed load. Default 0. */
+  readonly modelLoadRetries?: number;
+  /** Cores to be divided over all instances of all models. Default: those that this process may use. */
+  readonly threadBudget?: number;
+  readonly log: Log;
+}

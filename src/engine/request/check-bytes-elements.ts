@@ -1,0 +1,48 @@
+import { invalidArg } from '../../protocol/error.js';
+import type { ModelPlan } from '../model-plan.js';
+import type { RequestInput } from '../request.js';
+import { requestPrefix } from './validate-request.js';
+
+/**
+ * Walks the elements of a BYTES tensor (4-byte little-endian length before each) and compares their number with the
+ * shape's. Unlike the original, an element that runs past the end is refused here and not left to the backend.
+ */
+export function checkBytesElements(plan: ModelPlan, requestId: string, input: RequestInput, expected: number): void {
+  const { data, name } = input;
+  const end = data.byteLength;
+  let count = 0;
+  let position = 0;
+  while (position < end) {
+    if (end - position < 4) {
+      throw invalidArg(
+        `${requestPrefix(requestId)}incomplete string length indicator for inference input '${name}' for model ` +
+          `'${plan.name}', expecting 4 bytes but only ${end - position} bytes available. ` +
+          'Please make sure the string length indicator is in one buffer.',
+      );
+    }
+    if (count >= expected) {
+      throw invalidArg(
+        `${requestPrefix(requestId)}unexpected number of string elements ${count + 1} for inference input '${name}' ` +
+          `for model '${plan.name}', expecting ${expected}`,
+      );
+    }
+    const length =
+      (data[position]! | (data[position + 1]! << 8) | (data[position + 2]! << 16) | (data[position + 3]! << 24)) >>> 0;
+    position += 4;
+    if (length > end - position) {
+      if (count + 1 < expected) break;
+      throw invalidArg(
+        `incomplete string data for inference input '${name}', expecting string of length ${length} ` +
+          `but only ${end - position} bytes available`,
+      );
+    }
+    position += length;
+    count++;
+  }
+  if (count !== expected) {
+    throw invalidArg(
+      `${requestPrefix(requestId)}expected ${expected} string elements for inference input '${name}' ` +
+        `for model '${plan.name}', got ${count}`,
+    );
+  }
+}

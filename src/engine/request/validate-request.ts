@@ -1,0 +1,231 @@
+/**
+ * Turns a request into what a scheduler queues: names, counts, datatypes, shapes and sizes checked against the model's
+ * configuration in the server's order and with its texts, shapes mapped by `reshape` (spec: runtime, section 5).
+ */
+import { elementCount, formatShape, isDatatype } from '../../protocol/datatype.js';
+import { invalidArg } from '../../protocol/error.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import type { InputPlan, ModelPlan } from '../model-plan.js';
+import type { InferenceRequest, RequestInput } from '../request.js';
+import { checkBytesElements } from './check-bytes-elements.js';
+import { deduceRawInput } from './raw-input.js';
+import { mapReshape } from './reshape.js';
+
+/** Largest byte size and element count: int64. */
+const MAX_SIZE = 2 ** 63;
+
+const BATCH_NOTE =
+  'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each ' +
+  'input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting ' +
+  'max_batch_size to zero. See the model configuration docs for more info on max_batch_size.';
+
+/** A request that passed validation. */
+export interface ValidatedRequest {
+  /** 0 for models that do not batch and for a batch dimension of 0. */
+  readonly batchSize: number;
+  readonly inputs: Tensor[];
+  readonly requestedOutputs: readonly string[];
+}
+
+/** `[request id: 7] `: stands before most messages about a request. */
+export function requestPrefix(id: string): string {
+  return `[request id: ${id === '' ? '<id_unknown>' : id}] `;
+}
+
+/** Validates a request. Throws a TritonError (INVALID_ARG) with the text of the first check that fails. */
+export function validateRequest(plan: ModelPlan, request: InferenceRequest): ValidatedRequest {
+  checkDuplicates(request);
+  const inputs = request.raw === undefined ? request.inputs : [deduceRawInput(plan, request, request.raw)];
+  const requestedOutputs = checkOutputs(plan, request);
+  if (inputs.length > plan.inputs.length || inputs.length < plan.requiredInputs) {
+    throw wrongInputCount(plan, request, inputs);
+  }
+  const plans = findPlans(plan, request, inputs);
+  const batchSize = findBatchSize(plan, request, inputs, plans);
+  const tensors: Tensor[] = new Array(inputs.length);
+  for (let i = 0; i < inputs.length; i++) {
+    tensors[i] = validateInput(plan, request, inputs[i]!, plans[i]!, batchSize);
+  }
+  checkCorrelationType(plan, request);
+  return { batchSize, inputs: tensors, requestedOutputs };
+}
+
+function checkDuplicates(request: InferenceRequest): void {
+  const { inputs, requestedOutputs } = request;
+  for (let i = 1; i < inputs.length; i++) {
+    for (let k = 0; k < i; k++) {
+      if (inputs[i]!.name !== inputs[k]!.name) continue;
+      throw invalidArg(`${requestPrefix(request.id)}input '${inputs[i]!.name}' already exists in request`);
+    }
+  }
+  for (let i = 1; i < requestedOutputs.length; i++) {
+    if (requestedOutputs.indexOf(requestedOutputs[i]!) === i) continue;
+    throw invalidArg(`${requestPrefix(request.id)}output '${requestedOutputs[i]}' already exists in request`);
+  }
+}
+
+function checkOutputs(plan: ModelPlan, request: InferenceRequest): readonly string[] {
+  const names = request.requestedOutputs;
+  if (names.length === 0) return plan.outputNames;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!;
+    if (!plan.outputsByName.has(name)) {
+      throw invalidArg(`unexpected inference output '${name}' for model '${plan.name}'`);
+    }
+  }
+  return names;
+}
+
+function wrongInputCount(plan: ModelPlan, request: InferenceRequest, inputs: readonly RequestInput[]) {
+  const got = inputs.map((input) => input.name);
+  const missing = plan.inputs.filter((input) => !input.optional && !got.includes(input.name)).map((i) => i.name);
+  const expected =
+    plan.requiredInputs === plan.inputs.length
+      ? `expected ${plan.inputs.length} inputs`
+      : `expected number of inputs between ${plan.requiredInputs} and ${plan.inputs.length}`;
+  // The original opens the second list only when it has an entry.
+  const missingText = missing.length === 0 ? ']' : nameList(missing);
+  return invalidArg(
+    `${requestPrefix(request.id)}${expected} but got ${inputs.length} inputs for model '${plan.name}'. ` +
+      `Got input(s) ${nameList(got)}, but missing required input(s) ${missingText}. ` +
+      'Please provide all required input(s).',
+  );
+}
+
+function nameList(names: readonly string[]): string {
+  return `[${names.map((name) => `'${name}'`).join(',')}]`;
+}
+
+function findPlans(plan: ModelPlan, request: InferenceRequest, inputs: readonly RequestInput[]): InputPlan[] {
+  const plans: InputPlan[] = new Array(inputs.length);
+  for (let i = 0; i < inputs.length; i++) {
+    const name = inputs[i]!.name;
+    const found = request.raw === undefined ? plan.inputsByName.get(name) : plan.inputs[0];
+    if (found === undefined) throw invalidArg(`unexpected inference input '${name}' for model '${plan.name}'`);
+    plans[i] = found;
+  }
+  return plans;
+}
+
+function findBatchSize(
+  plan: ModelPlan,
+  request: InferenceRequest,
+  inputs: readonly RequestInput[],
+  plans: readonly InputPlan[],
+): number {
+  if (plan.maxBatchSize === 0) return 0;
+  let batchSize = 0;
+  for (let i = 0; i < inputs.length; i++) {
+    if (plans[i]!.shapeTensor) continue;
+    const { name, shape } = inputs[i]!;
+    if (shape.length === 0) {
+      throw invalidArg(
+        `${requestPrefix(request.id)}input '${name}' has no shape but model requires batch dimension for '${plan.name}'`,
+      );
+    }
+    if (batchSize === 0) batchSize = shape[0]!;
+    else if (shape[0] !== batchSize) {
+      throw invalidArg(
+        `${requestPrefix(request.id)}input '${name}' batch size does not match other inputs for '${plan.name}'`,
+      );
+    }
+  }
+  if (batchSize > plan.maxBatchSize) {
+    throw invalidArg(
+      `${requestPrefix(request.id)}inference request batch-size must be <= ${plan.maxBatchSize} for '${plan.name}'`,
+    );
+  }
+  return batchSize;
+}
+
+function validateInput(
+  plan: ModelPlan,
+  request: InferenceRequest,
+  input: RequestInput,
+  inputPlan: InputPlan,
+  batchSize: number,
+): Tensor {
+  if (input.datatype !== inputPlan.datatype) {
+    const got = isDatatype(input.datatype) ? input.datatype : '<invalid>';
+    throw invalidArg(
+      `${requestPrefix(request.id)}inference input '${input.name}' data-type is '${got}', ` +
+        `but model '${plan.name}' expects '${inputPlan.datatype}'`,
+    );
+  }
+  const { shape } = input;
+  // Where a batch dimension is expected, the configured dimensions start at 1.
+  const offset = plan.maxBatchSize > 0 && !inputPlan.shapeTensor ? 1 : 0;
+  const { dims } = inputPlan;
+  let matches = shape.length - offset === dims.length;
+  for (let i = 0; i < shape.length; i++) {
+    if (shape[i] === -1) {
+      throw invalidArg(
+        `${requestPrefix(request.id)}All input dimensions should be specified for input '${input.name}' ` +
+          `for model '${plan.name}', got ${formatShape(shape)}`,
+      );
+    }
+    if (i >= offset && dims[i - offset] !== -1 && shape[i] !== dims[i - offset]) matches = false;
+  }
+  if (!matches) {
+    const expected = plan.maxBatchSize > 0 ? [-1, ...dims] : dims;
+    throw invalidArg(
+      `${requestPrefix(request.id)}unexpected shape for input '${input.name}' for model '${plan.name}'. ` +
+        `Expected ${formatShape(expected)}, got ${formatShape(shape)}. ${plan.maxBatchSize > 0 ? BATCH_NOTE : ''}`,
+    );
+  }
+
+  // A batch of 0 counts as no batch: the shape then loses its first dimension.
+  const dropsBatch = offset === 1 && batchSize === 0;
+  let modelShape: readonly number[] = dropsBatch ? shape.slice(1) : shape;
+  if (inputPlan.reshape !== undefined) {
+    modelShape = mapReshape(modelShape, inputPlan.dims, inputPlan.reshape, offset === 1 && !dropsBatch);
+  }
+  checkSize(plan, request, input, inputPlan, modelShape);
+  return { name: inputPlan.name, datatype: inputPlan.datatype, shape: modelShape, data: input.data };
+}
+
+function checkSize(
+  plan: ModelPlan,
+  request: InferenceRequest,
+  input: RequestInput,
+  inputPlan: InputPlan,
+  modelShape: readonly number[],
+): void {
+  const isBytes = inputPlan.elementSize === 0;
+  for (const dim of modelShape) {
+    if (dim < 0) {
+      throw invalidArg(
+        `tensor '${input.name}' contains an invalid dimension ${isBytes ? 'in shape ' : ''}${formatShape(modelShape)}`,
+      );
+    }
+  }
+  const count = elementCount(modelShape);
+  if (isBytes) {
+    if (count >= MAX_SIZE) {
+      throw invalidArg(`element count for tensor '${input.name}' exceeds maximum size of 9223372036854775807`);
+    }
+    checkBytesElements(plan, request.id, input, count);
+    return;
+  }
+  const byteSize = count * inputPlan.elementSize;
+  if (byteSize >= MAX_SIZE) {
+    throw invalidArg(`byte size for tensor '${input.name}' exceeds maximum size of 9223372036854775807`);
+  }
+  if (byteSize !== input.data.byteLength) {
+    throw invalidArg(
+      `${requestPrefix(request.id)}input byte size mismatch for input '${input.name}' for model '${plan.name}'. ` +
+        `Expected ${byteSize}, got ${input.data.byteLength}`,
+    );
+  }
+}
+
+function checkCorrelationType(plan: ModelPlan, request: InferenceRequest): void {
+  const control = plan.correlationControl;
+  if (control === undefined || request.correlationId === 0n || request.correlationId === '') return;
+  const isText = typeof request.correlationId === 'string';
+  if (isText === (control.datatype === 'BYTES')) return;
+  throw invalidArg(
+    `${requestPrefix(request.id)}sequence batching control '${control.name}' data-type is ` +
+      `'${isText ? 'BYTES' : 'UINT64'}', but model '${plan.name}' expects '${control.datatype}'`,
+  );
+}

@@ -1,0 +1,96 @@
+import type { BackendInstance, ExecutionTimes } from '../../backends/backend.js';
+import { TritonError } from '../../protocol/error.js';
+import { nowNs } from '../clock.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { NullRequest } from './null-request.js';
+import type { Task } from './task.js';
+
+/** What a batch consists of. */
+export type BatchItem = Task | NullRequest;
+
+/** Runs batches on one instance, answers what the backend left unanswered, and counts what happened. */
+export class InstanceRunner {
+  readonly instance: BackendInstance;
+  readonly #statistics: ModelStatistics;
+  readonly #decoupled: boolean;
+  #inFlight = 0;
+
+  constructor(instance: BackendInstance, statistics: ModelStatistics, decoupled: boolean) {
+    this.instance = instance;
+    this.#statistics = statistics;
+    this.#decoupled = decoupled;
+  }
+
+  /** True when the instance takes another batch. */
+  get idle(): boolean {
+    return this.#inFlight < this.instance.concurrency;
+  }
+
+  /** Batches being executed. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Executes a batch; `done` follows once the instance is free again, possibly before this returns. */
+  run(tasks: readonly BatchItem[], done: () => void): void {
+    this.#inFlight++;
+    for (const task of tasks) if (!(task instanceof NullRequest)) task.markExecuting();
+    let result: Promise<ExecutionTimes> | ExecutionTimes;
+    try {
+      result = this.instance.execute(tasks);
+    } catch (reason) {
+      this.#fail(tasks, reason, done);
+      return;
+    }
+    if (!(result instanceof Promise)) {
+      this.#finish(tasks, result, done);
+      return;
+    }
+    result.then(
+      (times) => this.#finish(tasks, times, done),
+      (reason) => this.#fail(tasks, reason, done),
+    );
+  }
+
+  #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void): void {
+    this.#inFlight--;
+    const end = nowNs();
+    const inputNs = span(times.computeStart, times.inputEnd);
+    const inferNs = span(times.inputEnd, times.outputStart);
+    const outputNs = span(times.outputStart, times.computeEnd);
+    let rows = 0;
+    let succeeded = false;
+    for (const task of tasks) {
+      rows += task.batchSize;
+      if (task instanceof NullRequest) continue;
+      if (!task.finished && !this.#decoupled) {
+        task.respond({ outputs: [], error: new TritonError('INTERNAL', 'the backend gave no response') }, true);
+      }
+      if (task.failed) {
+        this.#statistics.recordFailure('BACKEND', end - task.startNs);
+        continue;
+      }
+      succeeded = true;
+      const queueNs = span(task.startNs, times.computeStart);
+      this.#statistics.recordSuccess(task.batchSize, end - task.startNs, queueNs, inputNs, inferNs, outputNs);
+    }
+    if (succeeded) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
+    done();
+  }
+
+  #fail(tasks: readonly BatchItem[], reason: unknown, done: () => void): void {
+    this.#inFlight--;
+    const error = TritonError.from(reason);
+    for (const task of tasks) {
+      if (task instanceof NullRequest) continue;
+      if (!task.finished) task.respond({ outputs: [], error }, true);
+      this.#statistics.recordFailure('BACKEND', nowNs() - task.startNs);
+    }
+    done();
+  }
+}
+
+/** Length of a span of time in ns; 0 where clocks of a backend put its ends the wrong way round. */
+function span(start: number, end: number): number {
+  return end > start ? end - start : 0;
+}

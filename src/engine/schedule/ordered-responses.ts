@@ -1,0 +1,48 @@
+import { Ring } from './ring.js';
+
+/**
+ * Releases responses in the order in which their requests were dispatched (`preserve_ordering`): a response waits until
+ * every earlier request has had its final one. Several responses of one request stay together.
+ */
+export class OrderedResponses {
+  readonly #slots = new Ring<OrderSlot>();
+
+  /** The place of the next dispatched request. */
+  slot(): OrderSlot {
+    const slot = new OrderSlot(() => this.#release());
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  #release(): void {
+    for (let head = this.#slots.at(0); head !== undefined && head.flush(); head = this.#slots.at(0)) {
+      this.#slots.shift();
+    }
+  }
+}
+
+/** One request's place in the order. */
+export class OrderSlot {
+  readonly #release: () => void;
+  #held: (() => void)[] = [];
+  #final = false;
+
+  constructor(release: () => void) {
+    this.#release = release;
+  }
+
+  /** Sends now if every earlier request is complete, else when it is. */
+  deliver(send: () => void, final: boolean): void {
+    this.#held.push(send);
+    if (final) this.#final = true;
+    this.#release();
+  }
+
+  /** Sends what is held; true when the request is complete. */
+  flush(): boolean {
+    const held = this.#held;
+    this.#held = [];
+    for (const send of held) send();
+    return this.#final;
+  }
+}

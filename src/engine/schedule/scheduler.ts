@@ -1,0 +1,16 @@
+import type { Task } from './task.js';
+
+/** Decides when and together with what the requests of one loaded version are executed. */
+export interface Scheduler {
+  /** Takes a validated request. Throws the TritonError of a request that is refused at once. */
+  enqueue(task: Task): void;
+  /** Requests that have not reached an instance; during shutdown they are waited for. */
+  readonly inFlight: number;
+  /** Refuses new requests from now on (those of live sequences excepted); what is queued is still executed. */
+  stop(): void;
+  /** Ends its timers, once nothing is on its way. */
+  close(): void;
+}
+
+/** Text with which a stopped scheduler refuses. */
+export const STOPPING_TEXT = 'Server is stopping, scheduler for model has stopped accepting new inference requests';

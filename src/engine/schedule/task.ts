@@ -1,0 +1,146 @@
+import type { ExecutionRequest, ExecutionResponse } from '../../backends/backend.js';
+import { TritonError } from '../../protocol/error.js';
+import type { Parameters, Tensor } from '../../protocol/tensor.js';
+import { nowNs } from '../clock.js';
+import type { Log } from '../log.js';
+import type { ModelPlan } from '../model-plan.js';
+import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
+import { mapReshape } from '../request/reshape.js';
+import type { ValidatedRequest } from '../request/validate-request.js';
+import type { FailureReason, ModelStatistics } from '../statistics/model-statistics.js';
+import type { OrderSlot } from './ordered-responses.js';
+
+/** What all requests of one loaded version share. */
+export interface TaskOwner {
+  readonly plan: ModelPlan;
+  readonly statistics: ModelStatistics;
+  readonly log: Log;
+  /** Called once per task that ended: answered finally, or refused by its scheduler. */
+  released(task: Task): void;
+}
+
+const NO_PARAMETERS: Parameters = [];
+const NO_OUTPUTS: readonly Tensor[] = [];
+
+/**
+ * One accepted request on its way: what the schedulers queue, what backends execute, and the client's handle on it, in
+ * one object (a request costs one allocation of this size and no copies between the layers).
+ */
+export class Task implements ExecutionRequest, PendingRequest {
+  readonly id: string;
+  readonly batchSize: number;
+  /** Schedulers that feed control tensors replace the list before the execution. */
+  inputs: readonly Tensor[];
+  readonly requestedOutputs: readonly string[];
+  readonly parameters: Parameters;
+  readonly correlationId: bigint | string;
+  readonly sequenceStart: boolean;
+  readonly sequenceEnd: boolean;
+  /** Clamped to the model's levels when the request is queued. */
+  priority: bigint;
+  readonly timeoutMicroseconds: bigint;
+  cancelled = false;
+
+  /** When the engine accepted the request, in ns; also the start of its time in the queue. */
+  readonly startNs = nowNs();
+  /** Point in time at which the queue's policy ends the wait, in ns; 0 = never. */
+  deadlineNs = 0;
+  /** The final response went out. */
+  finished = false;
+  /** An error was answered that counts as a failure of the model. */
+  failed = false;
+  /** Cancelled before it was executed. */
+  dropped = false;
+  /** Keeps responses in the order of dispatch, where the model wants it. */
+  order: OrderSlot | undefined;
+  /** Called after the final response (a sequence's next request may go). */
+  onFinished: (() => void) | undefined;
+
+  readonly #owner: TaskOwner;
+  readonly #handler: ResponseHandler;
+  #executing = false;
+
+  constructor(owner: TaskOwner, request: InferenceRequest, validated: ValidatedRequest, handler: ResponseHandler) {
+    this.#owner = owner;
+    this.#handler = handler;
+    this.id = request.id;
+    this.batchSize = validated.batchSize > 1 ? validated.batchSize : 1;
+    this.inputs = validated.inputs;
+    this.requestedOutputs = validated.requestedOutputs;
+    this.parameters = request.parameters;
+    this.correlationId = request.correlationId;
+    this.sequenceStart = request.sequenceStart;
+    this.sequenceEnd = request.sequenceEnd;
+    this.priority = request.priority;
+    this.timeoutMicroseconds = request.timeoutMicroseconds;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+  }
+
+  /** Marks the start of the execution: the request no longer counts as pending. */
+  markExecuting(): void {
+    if (this.#executing) return;
+    this.#executing = true;
+    this.#owner.statistics.pending--;
+  }
+
+  respond(response: ExecutionResponse | undefined, final: boolean): void {
+    if (this.finished) {
+      this.#owner.log.error(`model '${this.#owner.plan.name}' answered a request again after its final response`);
+      return;
+    }
+    if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
+    if (final) this.finished = true;
+    const answer = response === undefined ? undefined : this.#toAnswer(response);
+    if (this.order === undefined) this.#deliver(answer, final);
+    else this.order.deliver(() => this.#deliver(answer, final), final);
+  }
+
+  /** Answers with an error as the final response and counts the failure, unless the request was already answered. */
+  reject(error: TritonError, reason: FailureReason): void {
+    if (this.finished) return;
+    this.markExecuting();
+    this.respond({ outputs: NO_OUTPUTS, error }, true);
+    this.#owner.statistics.recordFailure(reason, nowNs() - this.startNs);
+  }
+
+  /** Drops a cancelled request out of its queue: CANCELLED with an empty text. */
+  rejectCancelled(): void {
+    this.dropped = true;
+    this.reject(new TritonError('CANCELLED', ''), 'CANCELED');
+  }
+
+  #toAnswer(response: ExecutionResponse): InferenceResponse {
+    const { plan } = this.#owner;
+    const answer = {
+      modelName: plan.name,
+      modelVersion: plan.version,
+      id: this.id,
+      parameters: response.parameters ?? NO_PARAMETERS,
+    };
+    if (response.error !== undefined) return { ...answer, outputs: NO_OUTPUTS, error: response.error };
+    const outputs = plan.reshapesOutputs ? response.outputs.map((output) => reshapeBack(plan, output)) : response.outputs;
+    return { ...answer, outputs };
+  }
+
+  #deliver(answer: InferenceResponse | undefined, final: boolean): void {
+    try {
+      this.#handler(answer, final);
+    } catch (reason) {
+      this.#owner.log.error(`failed to answer a request of model '${this.#owner.plan.name}': ${String(reason)}`);
+    }
+    if (!final) return;
+    this.onFinished?.();
+    this.#owner.released(this);
+  }
+}
+
+/** Maps an output's shape from the backend's side of its `reshape` to the configuration's `dims`. */
+function reshapeBack(plan: ModelPlan, output: Tensor): Tensor {
+  const outputPlan = plan.outputsByName.get(output.name);
+  if (outputPlan?.reshape === undefined) return output;
+  const batch = plan.maxBatchSize > 0 && !outputPlan.shapeTensor;
+  return { ...output, shape: mapReshape(output.shape, outputPlan.reshape, outputPlan.dims, batch) };
+}

@@ -1,0 +1,60 @@
+import type { Task } from '../schedule/task.js';
+
+/** The requests of a sequence that waits for a slot. */
+export class BacklogEntry {
+  readonly tasks: Task[] = [];
+  /** False once its END is queued: further requests of the id belong to another sequence. */
+  open = true;
+  /** Earliest point in time at which one of its requests times out, in ns; 0 = never. */
+  deadlineNs = 0;
+
+  constructor(readonly key: string) {}
+
+  add(task: Task): void {
+    this.tasks.push(task);
+    if (task.sequenceEnd) this.open = false;
+    if (task.timeoutMicroseconds === 0n) return;
+    const deadline = task.startNs + Number(task.timeoutMicroseconds) * 1000;
+    if (this.deadlineNs === 0 || deadline < this.deadlineNs) this.deadlineNs = deadline;
+  }
+}
+
+/** Sequences that wait for a slot, oldest first. */
+export class Backlog {
+  readonly #entries: BacklogEntry[] = [];
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** The entry that takes further requests of a sequence. */
+  find(key: string): BacklogEntry | undefined {
+    return this.#entries.find((entry) => entry.open && entry.key === key);
+  }
+
+  /** A new entry at the end. */
+  open(key: string): BacklogEntry {
+    const entry = new BacklogEntry(key);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Takes the oldest. */
+  shift(): BacklogEntry | undefined {
+    return this.#entries.shift();
+  }
+
+  /** Takes those whose time is over. */
+  takeExpired(now: number): BacklogEntry[] {
+    const expired = this.#entries.filter(({ deadlineNs }) => deadlineNs !== 0 && deadlineNs <= now);
+    for (const entry of expired) this.#entries.splice(this.#entries.indexOf(entry), 1);
+    return expired;
+  }
+
+  /** The next point in time at which an entry expires, in ns; infinity when none does. */
+  get nextDeadline(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { deadlineNs } of this.#entries) if (deadlineNs !== 0 && deadlineNs < next) next = deadlineNs;
+    return next;
+  }
+}

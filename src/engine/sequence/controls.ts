@@ -1,0 +1,86 @@
+import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
+import type { Datatype } from '../../protocol/datatype.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import { datatypeOfConfigValue } from '../model-plan.js';
+
+/** What the control tensors of one row say. */
+export interface ControlValues {
+  readonly start: boolean;
+  readonly ready: boolean;
+  readonly end: boolean;
+  readonly correlationId: bigint | string;
+}
+
+type Make = (values: ControlValues) => Tensor;
+
+/** Makes the control tensors of sequence batching (spec: runtime, section 3.5), in the order of the configuration. */
+export class SequenceControls {
+  readonly #makers: readonly Make[];
+
+  /** `batches`: the model has a batch dimension, so controls are [1,1] and not [1]. */
+  constructor(config: ModelSequenceBatching, batches: boolean) {
+    const shape = batches ? [1, 1] : [1];
+    const makers: Make[] = [];
+    for (const { name, control: controls } of config.control_input) {
+      for (const control of controls) {
+        if (control.kind === ControlKind.values['CONTROL_SEQUENCE_CORRID']) {
+          const datatype = datatypeOfConfigValue(control.data_type) ?? 'UINT64';
+          makers.push((values) => ({ name, datatype, shape, data: encodeId(datatype, values.correlationId) }));
+          continue;
+        }
+        const [no, yes] = falseTrue(name, shape, control);
+        const value = flagOf(control.kind);
+        makers.push((values) => (value(values) ? yes : no));
+      }
+    }
+    this.#makers = makers;
+  }
+
+  /** The control tensors of one row. Flags are shared objects: receivers do not write to tensors. */
+  tensors(values: ControlValues): Tensor[] {
+    return this.#makers.map((make) => make(values));
+  }
+}
+
+function flagOf(kind: number): (values: ControlValues) => boolean {
+  if (kind === ControlKind.values['CONTROL_SEQUENCE_START']) return ({ start }) => start;
+  if (kind === ControlKind.values['CONTROL_SEQUENCE_READY']) return ({ ready }) => ready;
+  return ({ end }) => end;
+}
+
+interface FlagLists {
+  readonly int32_false_true: readonly number[];
+  readonly fp32_false_true: readonly number[];
+  readonly bool_false_true: readonly boolean[];
+}
+
+function falseTrue(name: string, shape: readonly number[], lists: FlagLists): readonly [Tensor, Tensor] {
+  const tensor = (datatype: Datatype, data: ArrayBufferView): Tensor => ({
+    name,
+    datatype,
+    shape,
+    data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+  });
+  const make = (index: 0 | 1): Tensor => {
+    if (lists.int32_false_true.length === 2) return tensor('INT32', Int32Array.of(lists.int32_false_true[index]!));
+    if (lists.fp32_false_true.length === 2) return tensor('FP32', Float32Array.of(lists.fp32_false_true[index]!));
+    return tensor('BOOL', Uint8Array.of(lists.bool_false_true[index] ? 1 : 0));
+  };
+  return [make(0), make(1)];
+}
+
+/** A correlation id in the control's datatype; 32-bit types take the low-order bits. */
+function encodeId(datatype: Datatype, id: bigint | string): Uint8Array {
+  if (datatype === 'BYTES') {
+    const text = Buffer.from(typeof id === 'string' ? id : String(id));
+    const data = Buffer.alloc(4 + text.length);
+    data.writeUInt32LE(text.length, 0);
+    text.copy(data, 4);
+    return data;
+  }
+  const value = typeof id === 'bigint' ? id : 0n;
+  const data = Buffer.alloc(datatype === 'UINT32' || datatype === 'INT32' ? 4 : 8);
+  if (data.length === 4) data.writeUInt32LE(Number(BigInt.asUintN(32, value)), 0);
+  else data.writeBigUInt64LE(BigInt.asUintN(64, value), 0);
+  return data;
+}

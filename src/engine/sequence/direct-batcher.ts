@@ -1,0 +1,136 @@
+import { nowNs } from '../clock.js';
+import type { ModelPlan } from '../model-plan.js';
+import { compatible } from '../schedule/compatible.js';
+import type { InstanceRunner } from '../schedule/instance-runner.js';
+import { NullRequest, zerosLike } from '../schedule/null-request.js';
+import type { Task } from '../schedule/task.js';
+import type { SequenceControls } from './controls.js';
+import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.js';
+
+/** Options of the direct strategy. */
+export interface DirectOptions {
+  readonly slots: number;
+  /** Both 0 or: wait until this part of the slots has a request, or the oldest is this old (ns). */
+  readonly minimumUtilization: number;
+  readonly delayNs: number;
+  /** Starts only once so many requests are queued: for deterministic tests. */
+  readonly startAfter: number;
+}
+
+/**
+ * The direct strategy for one instance: a sequence keeps its row of the batch. One batch at a time; each takes one
+ * request of every slot up to the highest that has one, null requests between (spec: runtime, section 3.3).
+ */
+export class DirectBatcher implements SequenceBatcher {
+  readonly slots: readonly Slot[];
+  readonly #plan: ModelPlan;
+  readonly #runner: InstanceRunner;
+  readonly #controls: SequenceControls;
+  readonly #owner: SlotOwner;
+  readonly #options: DirectOptions;
+  readonly #run = () => this.#pass();
+  #scheduled = false;
+  #startAfter: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    plan: ModelPlan,
+    runner: InstanceRunner,
+    controls: SequenceControls,
+    owner: SlotOwner,
+    options: DirectOptions,
+  ) {
+    this.#plan = plan;
+    this.#runner = runner;
+    this.#controls = controls;
+    this.#owner = owner;
+    this.#options = options;
+    this.#startAfter = options.startAfter;
+    this.slots = Array.from({ length: options.slots }, (_, index) => new Slot(this, index));
+  }
+
+  wake(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#run);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #pass(): void {
+    this.#scheduled = false;
+    clearTimeout(this.#timer);
+    if (this.#runner.inFlight > 0) return;
+    if (this.#startAfter > 0) {
+      if (this.slots.reduce((count, slot) => count + slot.queue.length, 0) < this.#startAfter) return;
+      this.#startAfter = 0;
+    }
+    const ready: Task[] = [];
+    let highest = -1;
+    for (const slot of this.slots) {
+      const head = this.#head(slot);
+      if (head === undefined) continue;
+      highest = slot.index;
+      ready.push(head);
+    }
+    const first = ready[0];
+    if (first === undefined || this.#mustWait(ready)) return;
+    const batch: (Task | NullRequest)[] = [];
+    const ended: Slot[] = [];
+    for (let index = 0; index <= highest; index++) {
+      const slot = this.slots[index]!;
+      const head = slot.queue.at(0) as Task | undefined;
+      if (head === undefined || !compatible(this.#plan, first, head)) {
+        batch.push(this.#nullRequest(first));
+        continue;
+      }
+      slot.queue.shift();
+      batch.push(head);
+      if (head.sequenceEnd) ended.push(slot);
+    }
+    for (const task of batch) if (!(task instanceof NullRequest)) this.#addControls(task);
+    // The next batch waits for this one, so a released row may be given to another sequence at once.
+    for (const slot of ended) this.#owner.release(slot);
+    this.#runner.run(batch, () => this.wake());
+  }
+
+  /** The request to be executed next in a slot, after ending sequences that are over. */
+  #head(slot: Slot): Task | undefined {
+    for (;;) {
+      const head = slot.queue.at(0);
+      if (head === undefined) return undefined;
+      if (head === FORCED_END) {
+        slot.queue.shift();
+        this.#owner.release(slot);
+      } else if (head.cancelled) {
+        this.#owner.cancelSequence(slot);
+      } else {
+        return head;
+      }
+    }
+  }
+
+  #mustWait(ready: readonly Task[]): boolean {
+    const { minimumUtilization, delayNs } = this.#options;
+    if (minimumUtilization === 0 || delayNs === 0) return false;
+    if (ready.length / this.slots.length >= minimumUtilization) return false;
+    const oldest = Math.min(...ready.map((task) => task.startNs));
+    const left = delayNs - (nowNs() - oldest);
+    if (left <= 0) return false;
+    this.#timer = setTimeout(this.#run, Math.ceil(left / 1e6));
+    return true;
+  }
+
+  #addControls(task: Task): void {
+    const { sequenceStart: start, sequenceEnd: end, correlationId } = task;
+    task.inputs = [...task.inputs, ...this.#controls.tensors({ start, ready: true, end, correlationId })];
+  }
+
+  #nullRequest(like: Task): NullRequest {
+    const controls = this.#controls.tensors({ start: false, ready: false, end: false, correlationId: 0n });
+    const inputs = like.inputs.filter((input) => this.#plan.inputsByName.has(input.name));
+    return new NullRequest([...zerosLike(inputs), ...controls], like.requestedOutputs);
+  }
+}

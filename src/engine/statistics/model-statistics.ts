@@ -1,0 +1,135 @@
+/** Counters of one loaded version: what `statistics` answers and what the metrics endpoint prints. */
+import type { ModelStatistics as StatisticsAnswer, StatisticDuration } from '../engine-api.js';
+
+/** Why a request failed, as the failure metric labels it (spec: runtime, section 8.4). */
+export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
+
+/** Failures by reason; they outlive the loaded version. */
+export type FailureCounts = Record<FailureReason, number>;
+
+/** Fresh failure counters. */
+export function newFailureCounts(): FailureCounts {
+  return { REJECTED: 0, CANCELED: 0, BACKEND: 0, OTHER: 0 };
+}
+
+interface BatchEntry {
+  count: number;
+  inputNs: number;
+  inferNs: number;
+  outputNs: number;
+}
+
+/**
+ * The counters. Times are sums of ns in doubles: exact up to 104 days of summed time, to a few ns for years. The
+ * microsecond sums truncate each request's time first, as the metrics do.
+ */
+export class ModelStatistics {
+  lastInferenceMs = 0;
+  inferenceCount = 0;
+  executionCount = 0;
+  successCount = 0;
+  successNs = 0;
+  failCount = 0;
+  failNs = 0;
+  queueNs = 0;
+  inputNs = 0;
+  inferNs = 0;
+  outputNs = 0;
+  cacheHitCount = 0;
+  cacheHitNs = 0;
+  cacheMissCount = 0;
+  cacheMissNs = 0;
+  requestUs = 0;
+  queueUs = 0;
+  inputUs = 0;
+  inferUs = 0;
+  outputUs = 0;
+  /** Requests accepted and not yet executing. */
+  pending = 0;
+  /** How long the load took, in seconds. */
+  loadSeconds = 0;
+  readonly #batches = new Map<number, BatchEntry>();
+
+  constructor(readonly failures: FailureCounts) {}
+
+  /** Counts a successful request of `batchSize` rows (0 counts as 1). All times in ns. */
+  recordSuccess(
+    batchSize: number,
+    requestNs: number,
+    queueNs: number,
+    inputNs: number,
+    inferNs: number,
+    outputNs: number,
+  ): void {
+    this.successCount++;
+    this.inferenceCount += batchSize > 1 ? batchSize : 1;
+    this.successNs += requestNs;
+    this.queueNs += queueNs;
+    this.inputNs += inputNs;
+    this.inferNs += inferNs;
+    this.outputNs += outputNs;
+    this.requestUs += Math.floor(requestNs / 1000);
+    this.queueUs += Math.floor(queueNs / 1000);
+    this.inputUs += Math.floor(inputNs / 1000);
+    this.inferUs += Math.floor(inferNs / 1000);
+    this.outputUs += Math.floor(outputNs / 1000);
+  }
+
+  /** Counts a failed request. */
+  recordFailure(reason: FailureReason, requestNs: number): void {
+    this.failures[reason]++;
+    this.failCount++;
+    this.failNs += requestNs;
+  }
+
+  /** Counts one execution of `rows` rows in which at least one request succeeded. */
+  recordExecution(rows: number, inputNs: number, inferNs: number, outputNs: number): void {
+    this.executionCount++;
+    this.lastInferenceMs = Date.now();
+    let entry = this.#batches.get(rows);
+    if (entry === undefined) {
+      entry = { count: 0, inputNs: 0, inferNs: 0, outputNs: 0 };
+      this.#batches.set(rows, entry);
+    }
+    entry.count++;
+    entry.inputNs += inputNs;
+    entry.inferNs += inferNs;
+    entry.outputNs += outputNs;
+  }
+
+  /** The answer to a statistics call. */
+  snapshot(name: string, version: string): StatisticsAnswer {
+    const executed = this.successCount - this.cacheHitCount;
+    return {
+      name,
+      version,
+      last_inference: BigInt(this.lastInferenceMs),
+      inference_count: BigInt(this.inferenceCount),
+      execution_count: BigInt(this.executionCount),
+      inference_stats: {
+        success: duration(this.successCount, this.successNs),
+        fail: duration(this.failCount, this.failNs),
+        queue: duration(this.successCount, this.queueNs),
+        compute_input: duration(executed, this.inputNs),
+        compute_infer: duration(executed, this.inferNs),
+        compute_output: duration(executed, this.outputNs),
+        cache_hit: duration(this.cacheHitCount, this.cacheHitNs),
+        cache_miss: duration(this.cacheMissCount, this.cacheMissNs),
+      },
+      response_stats: new Map(),
+      batch_stats: [...this.#batches]
+        .sort(([a], [b]) => a - b)
+        .map(([size, entry]) => ({
+          batch_size: BigInt(size),
+          compute_input: duration(entry.count, entry.inputNs),
+          compute_infer: duration(entry.count, entry.inferNs),
+          compute_output: duration(entry.count, entry.outputNs),
+        })),
+      memory_usage: [],
+    };
+  }
+}
+
+function duration(count: number, ns: number): StatisticDuration {
+  return { count: BigInt(count), ns: BigInt(Math.round(ns)) };
+}
