@@ -52,4 +52,6 @@ export const PREFACE: Uint8Array = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n
 export const INITIAL_WINDOW = 65_535;
 export const MIN_FRAME_SIZE = 16_384;
 export const MAX_FRAME_SIZE = 16_777_215;
+/** Largest stream number: "all of them" in a GOAWAY. */
+export const MAX_STREAM_ID = 0x7fff_ffff;
 export const MAX_WINDOW = 2_147_483_647;
