@@ -2,6 +2,7 @@
 import { encodeBytes } from './bytes.js';
 import { elementCount } from './datatype.js';
 import { invalidArg } from './error.js';
+import { type Before, introsort } from './introsort.js';
 import type { Tensor } from './tensor.js';
 import { type TypedArrays, typedView } from './typed-view.js';
 
@@ -25,7 +26,7 @@ const CLASSIFIABLE = new Set<string>([
 
 /**
  * The `count` highest elements of each batch entry as a BYTES tensor of texts `value:index` or `value:index:label`,
- * highest first, equal values by ascending index. `batched`: the first dimension is the batch.
+ * highest first. `batched`: the first dimension is the batch.
  */
 export function classify(
   output: Tensor,
@@ -91,32 +92,49 @@ export function toFixed6(value: number): string {
   return value.toFixed(6);
 }
 
-/** Indexes (from `start`) of the highest elements, best first. NaN is lower than everything. */
+/** Above this length equal values keep the order of their indexes: following the original would block for too long. */
+const MAX_SORTED = 100_000;
+
+/**
+ * Indexes (from `start`) of the highest elements, best first; NaN is lower than everything. Where equal values compete
+ * for a place, their order is that of the sort which the original uses.
+ */
 function highest(
   values: ArrayLike<number | bigint>,
   start: number,
   length: number,
   count: number,
 ): ArrayLike<number> & Iterable<number> {
-  const better = (a: number, b: number): boolean => {
+  const before = (a: number, b: number): boolean => {
     const x = values[start + a]!;
     const y = values[start + b]!;
     if (x > y) return true;
     if (x < y) return false;
     // biome-ignore lint/suspicious/noSelfCompare: NaN is the only value that differs from itself, and bigint has none
-    if (x !== x || y !== y) return x === x;
-    return false;
+    return y !== y && x === x;
   };
+  if (count === 0) return [];
+  // One more than wanted, to see whether the last place is contested.
+  const best = select(length, Math.min(count + 1, length), before);
+  const tie = best.some((index, i) => i > 0 && !before(best[i - 1]!, index));
+  if (!tie || length > MAX_SORTED) return best.slice(0, count);
+  const order = Uint32Array.from({ length }, (_, i) => i);
+  introsort(order, before);
+  return order.subarray(0, count);
+}
+
+/** The first `count` of the indexes in order, equal ones ascending. */
+function select(length: number, count: number, before: Before): number[] {
   if (count > 64) {
-    const order = Uint32Array.from({ length }, (_, i) => i);
-    order.sort((a, b) => (better(a, b) ? -1 : better(b, a) ? 1 : a - b));
-    return order.subarray(0, count);
+    const order = Array.from({ length }, (_, i) => i);
+    order.sort((a, b) => (before(a, b) ? -1 : before(b, a) ? 1 : a - b));
+    return order.slice(0, count);
   }
   const best: number[] = [];
   for (let index = 0; index < length; index++) {
-    if (best.length === count && (count === 0 || !better(index, best[count - 1]!))) continue;
+    if (best.length === count && !before(index, best[count - 1]!)) continue;
     let place = Math.min(best.length, count - 1);
-    for (; place > 0 && better(index, best[place - 1]!); place--) best[place] = best[place - 1]!;
+    for (; place > 0 && before(index, best[place - 1]!); place--) best[place] = best[place - 1]!;
     best[place] = index;
   }
   return best;
