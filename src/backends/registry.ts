@@ -40,6 +40,11 @@ export class BackendRegistry {
     return this.#loaded;
   }
 
+  /** True for backends that can be found; nothing is loaded. */
+  has(name: string): boolean {
+    return this.#extra.has(name) || Object.hasOwn(BUILT_IN, name);
+  }
+
   /** The backend of a name. Rejects with the server's text when there is none. */
   find(name: string): Promise<LoadedBackend> {
     let load = this.#loads.get(name);

@@ -14,16 +14,21 @@ import { warmupFaults } from './warmup.js';
 
 const BATCH_STRATEGY_PARAMETER = 'TRITON_BATCH_STRATEGY_PATH';
 
-/** All faults that the files of a model give; empty when it can be initialised as far as files tell. */
-export async function modelFileFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
-  const faults = [...(await labelFaults(modelDirectory, config))];
-  if (config.platform === ENSEMBLE_PLATFORM) return faults;
-  faults.push(...(await batchStrategyFaults(modelDirectory, config)));
-  if (config.instance_group.length === 0 || config.instance_group.some(({ passive }) => !passive)) {
-    faults.push(...(await warmupFaults(modelDirectory, config)));
-  }
-  faults.push(...(await initialStateFaults(modelDirectory, config)));
+/** What is read before any instance is made: label files, a batching library. */
+export async function initFileFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  const faults = await labelFaults(modelDirectory, config);
+  if (config.platform !== ENSEMBLE_PLATFORM) faults.push(...(await batchStrategyFaults(modelDirectory, config)));
   return faults;
+}
+
+/** What is read for instances and the scheduler: warm-up data, initial states. */
+export async function instanceFileFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  if (config.platform === ENSEMBLE_PLATFORM) return [];
+  const isPassive = config.instance_group.length > 0 && config.instance_group.every(({ passive }) => passive);
+  return [
+    ...(isPassive ? [] : await warmupFaults(modelDirectory, config)),
+    ...(await initialStateFaults(modelDirectory, config)),
+  ];
 }
 
 async function labelFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {

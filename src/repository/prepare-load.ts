@@ -36,7 +36,7 @@ export interface CheckedConfig {
 }
 
 /**
- * Before the backend sees a version: its backend exists, instance groups are filled in and possible. Ensembles pass as
+ * Before the backend sees a version: its library exists, instance groups are filled in and possible. Ensembles pass as
  * they are.
  */
 export async function prepareLoad(
@@ -45,11 +45,16 @@ export async function prepareLoad(
   version: string,
   host: LoadHost,
 ): Promise<CheckedConfig> {
+  const faults = await backendLibraryFaults(config, modelDirectory, version, host);
+  const prepared = prepareInstances(config, host);
+  return { config: prepared.config, faults: [...faults, ...prepared.faults] };
+}
+
+/** Instance groups filled in and checked, and what the backend's own reader refuses. Ensembles pass as they are. */
+export function prepareInstances(config: ModelConfig, host: InstanceGroupHost): CheckedConfig {
   if (config.platform === ENSEMBLE_PLATFORM) return { config, faults: [] };
-  const faults = [...(await libraryFaults(config, modelDirectory, version, host))];
   const completed = normalizeInstanceGroups(config, host);
-  faults.push(...validateInstanceGroups(completed, host), ...validateForBackend(completed));
-  return { config: completed, faults };
+  return { config: completed, faults: [...validateInstanceGroups(completed, host), ...validateForBackend(completed)] };
 }
 
 /**
@@ -72,13 +77,15 @@ export function finishConfig(config: ModelConfig, provided: boolean): CheckedCon
   return { config: completed, faults };
 }
 
-async function libraryFaults(
+/** The search for the backend's library: only what is built in can be found. Nothing for ensembles. */
+export async function backendLibraryFaults(
   config: ModelConfig,
   modelDirectory: string,
   version: string,
-  host: LoadHost,
+  host: Pick<LoadHost, 'hasBackend' | 'backendDirectory'>,
 ): Promise<Fault[]> {
   const { backend, runtime, name } = config;
+  if (config.platform === ENSEMBLE_PLATFORM) return [];
   const fault = (path: string, message: string, remedy: string): Fault[] => [
     { rule: 'backend-library', code: 'INVALID_ARG', message, path: [path], remedy },
   ];

@@ -7,7 +7,7 @@ import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { FileExaminer } from './file-examiner.js';
 import { joinPath, kindOf } from './local.js';
-import { modelFileFaults } from './model-file-faults.js';
+import { initFileFaults, instanceFileFaults } from './model-file-faults.js';
 import { modelFileProblem } from './model-file-problem.js';
 import { faultOf, type PolledModel, type PollOptions, pollModel } from './poll-model.js';
 import { finishConfig, type LoadHost, prepareLoad } from './prepare-load.js';
@@ -96,7 +96,8 @@ async function validateVersion(
       faults.push(...(await fileFaults(directory, version, config)));
     }
     const finished = finishConfig(config, polled.configProvided);
-    faults.push(...finished.faults, ...(await modelFileFaults(directory, finished.config)));
+    faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
+    faults.push(...(await instanceFileFaults(directory, finished.config)));
     return { config: finished.config, faults };
   }
   try {
@@ -112,8 +113,8 @@ async function validateVersion(
     const finished = finishConfig(examined.config, polled.configProvided || examined.provided);
     config = finished.config;
     if (examined.judgesTensors) {
-      faults.push(...finished.faults, ...(await modelFileFaults(directory, config)));
-      faults.push(...(await examined.instanceFaults(config)));
+      faults.push(...finished.faults, ...(await initFileFaults(directory, config)));
+      faults.push(...(await examined.instanceFaults(config)), ...(await instanceFileFaults(directory, config)));
     }
   } catch (reason) {
     faults.push(faultOf(reason, 'model-file', ['default_model_filename']));

@@ -1,18 +1,25 @@
 /** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
-import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../../backends/backend.js';
+import type {
+  BackendInstance,
+  BackendModel,
+  BackendOptions,
+  InstanceSpec,
+  ModelLocation,
+} from '../../backends/backend.js';
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
-import { instanceName, normalizeInstanceGroups, normalizeModelConfig } from '../../modelconfig/normalize.js';
-import {
-  validateForBackend,
-  validateInstanceGroups,
-  validateModelConfig,
-  validateModelIO,
-} from '../../modelconfig/validate.js';
+import { instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
-import { joinPath } from '../../repository/local.js';
 import { readLabels } from '../../repository/labels.js';
+import { joinPath } from '../../repository/local.js';
+import { initFileFaults } from '../../repository/model-file-faults.js';
+import {
+  backendLibraryFaults,
+  type CheckedConfig,
+  finishConfig,
+  prepareInstances,
+} from '../../repository/prepare-load.js';
 import { nowNs } from '../clock.js';
 import { LoadedModel } from '../loaded-model.js';
 import type { Log } from '../log.js';
@@ -63,20 +70,13 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     log,
   };
   const host = { gpus: backend.gpus?.() ?? [] };
-  let config = normalizeInstanceGroups(request.config, host);
-  throwFirst(validateInstanceGroups(config, host));
-  let completed = false;
+  let config = passed(prepareInstances(request.config, host));
+  const completes = options.autoComplete && backend.autoComplete !== undefined;
   if (options.autoComplete && backend.autoComplete !== undefined) {
     config = mergeCompleted(config, await backend.autoComplete(location, config, backendOptions));
-    config = normalizeModelConfig(config);
-    completed = true;
   }
-  if (!request.configProvided && !completed) {
-    throw new TritonError('NOT_FOUND', `model configuration is not provided for model '${config.name}'`);
-  }
-  throwFirst(validateForBackend(config));
-  throwFirst(validateModelConfig(config));
-  throwFirst(validateModelIO(config));
+  config = passed(finishConfig(config, request.configProvided || completes));
+  throwFirst(await initFileFaults(request.directory, config));
   checkOptionalInputs(config, backend.supportsOptionalInputs ?? false);
   const plan = compileModelPlan(config, request.version);
   const labels = await readLabels(request.directory, config);
@@ -90,7 +90,17 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
     const scheduler = createScheduler(config, plan, runners, log);
     statistics.loadSeconds = (nowNs() - start) / 1e9;
-    return new LoadedModel({ config, polledConfig: request.config, plan, labels, statistics, backendModel, runners, scheduler, log });
+    return new LoadedModel({
+      config,
+      polledConfig: request.config,
+      plan,
+      labels,
+      statistics,
+      backendModel,
+      runners,
+      scheduler,
+      log,
+    });
   } catch (reason) {
     await closeAll(instances, backendModel);
     throw reason;
@@ -115,19 +125,9 @@ async function findBackend(context: LoadContext, config: ModelConfig, location: 
       `model '${config.name}' is an ensemble; this server does not run ensembles yet, serve its steps as models`,
     );
   }
-  const directory = joinPath(backendDirectory(options), config.backend);
-  const { runtime } = config;
-  if (runtime !== '' && runtime !== `libtriton_${config.backend}.so`) {
-    if (runtime.split('/').includes('..')) {
-      throw invalidArg(
-        `backend library name '${runtime}' escapes backend directory '${directory}', for model '${config.name}', ` +
-          'check model config runtime field',
-      );
-    }
-    throw invalidArg(
-      `unable to find backend library '${runtime}' for model '${config.name}', searched: ` +
-        `'${location.versionDirectory}' '${location.modelDirectory}' '${directory}' `,
-    );
+  if (config.runtime !== '') {
+    const host = { hasBackend: (name: string) => registry.has(name), backendDirectory: backendDirectory(options) };
+    throwFirst(await backendLibraryFaults(config, location.modelDirectory, location.version, host));
   }
   try {
     return (await registry.find(config.backend)).backend;
@@ -136,6 +136,12 @@ async function findBackend(context: LoadContext, config: ModelConfig, location: 
     if (hint !== undefined) options.log.warning(`model '${config.name}' cannot run here: ${hint}`);
     throw reason;
   }
+}
+
+/** The configuration, unless there are faults: then the first is thrown. */
+function passed({ config, faults }: CheckedConfig): ModelConfig {
+  throwFirst(faults);
+  return config;
 }
 
 /** What a backend may change when it completes a configuration (spec: model repository, section 6.1). */
@@ -198,7 +204,7 @@ async function createInstances(
   for (const result of made) {
     if (result.status === 'fulfilled') continue;
     const error = TritonError.from(result.reason);
-    log.error(`ERROR: Failed to create instance: ${error.message}`);
+    log.info(`failed to create an instance: ${error.message}`);
     first ??= error;
   }
   if (first === undefined) return instances;
