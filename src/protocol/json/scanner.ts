@@ -13,9 +13,13 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Exponents and digit counts below these cannot overflow a double, so the number need not be computed to know. */
-const SAFE_DIGITS = 308;
+/** Largest exponent that the original takes; each digit of a fraction allows one more. */
 const MAX_EXPONENT = 308;
+/** Digits that the original takes into a number, from the first that is not 0. */
+const SIGNIFICANT_DIGITS = 17;
+/** An integer part of up to so many digits is never too big; a longer one when it reaches the bound before its last digit. */
+const MAX_DIGITS = 308;
+const TOO_BIG_BEFORE_LAST_DIGIT = Number.MAX_VALUE / 10;
 
 /**
  * Moves over JSON text in bytes and checks its syntax exactly as RapidJSON with bare NaN and Inf does: the same dialect,
@@ -136,66 +140,80 @@ export class JsonScanner {
   number(): boolean {
     const { bytes, end } = this;
     const start = this.pos;
-    let pos = start;
-    if (pos < end && bytes[pos] === MINUS) pos++;
-    const digits = pos;
-    while (pos < end && bytes[pos]! >= ZERO && bytes[pos]! <= NINE) {
-      pos++;
-      if (bytes[digits] === ZERO) break;
-    }
-    this.pos = pos;
-    if (pos === digits) {
-      this.#word();
-      return false;
-    }
-    const integerDigits = pos - digits;
-    let fractionDigits = 0;
-    if (pos < end && bytes[pos] === DOT) {
-      const fraction = ++pos;
-      while (pos < end && bytes[pos]! >= ZERO && bytes[pos]! <= NINE) pos++;
-      fractionDigits = pos - fraction;
-      if (fractionDigits === 0) this.fail(SyntaxReason.FRACTION, pos);
-    }
-    this.pos = pos;
-    const exponent = pos < end && (bytes[pos]! | 0x20) === 0x65;
-    if (exponent) this.#exponent(start, fractionDigits);
-    if ((exponent || integerDigits > SAFE_DIGITS) && !Number.isFinite(numberOf(bytes, start, this.pos))) {
+    if (start < end && bytes[start] === MINUS) this.pos++;
+    const first = this.pos;
+    const digits = first < end && bytes[first] === ZERO ? 1 : this.#digits();
+    this.pos = first + digits;
+    if (digits === 0) this.#word();
+    else if (digits > MAX_DIGITS && numberOf(bytes, first, this.pos - 1) >= TOO_BIG_BEFORE_LAST_DIGIT) {
       this.fail(SyntaxReason.TOO_BIG, start);
     }
-    return !exponent && fractionDigits === 0;
+    // The original goes on even behind a word: it takes `Infinity.5e3` for infinity.
+    let integer = digits > 0;
+    let scale = 0;
+    if (this.pos < end && bytes[this.pos] === DOT) {
+      integer = false;
+      this.pos++;
+      const fraction = this.pos;
+      if (this.#digits() === 0) this.fail(SyntaxReason.FRACTION);
+      scale = this.#significant(fraction);
+    }
+    if (this.pos < end && (bytes[this.pos]! | 0x20) === 0x65) {
+      integer = false;
+      this.#exponent(start, scale);
+    }
+    return integer;
   }
 
-  #exponent(start: number, fractionDigits: number): void {
+  /** Passes over digits; how many. */
+  #digits(): number {
+    const { bytes, end } = this;
+    const start = this.pos;
+    let pos = start;
+    while (pos < end && bytes[pos]! >= ZERO && bytes[pos]! <= NINE) pos++;
+    this.pos = pos;
+    return pos - start;
+  }
+
+  /** Number of the fraction's digits, between `start` and the position, that the original takes into the number. */
+  #significant(start: number): number {
+    let zeros = start;
+    while (zeros < this.pos && this.bytes[zeros] === ZERO) zeros++;
+    return Math.min(this.pos - start, zeros - start + SIGNIFICANT_DIGITS);
+  }
+
+  #exponent(start: number, scale: number): void {
     const { bytes, end } = this;
     this.pos++;
     const negative = this.pos < end && bytes[this.pos] === MINUS;
     if (negative || (this.pos < end && bytes[this.pos] === 0x2b)) this.pos++;
     const digits = this.pos;
+    if (this.#digits() === 0) this.fail(SyntaxReason.EXPONENT);
+    if (negative) return;
     let value = 0;
-    while (this.pos < end && bytes[this.pos]! >= ZERO && bytes[this.pos]! <= NINE) {
-      value = Math.min(value * 10 + bytes[this.pos]! - ZERO, 100_000);
-      this.pos++;
-    }
-    if (this.pos === digits) this.fail(SyntaxReason.EXPONENT);
-    // The original looks at the exponent before it knows that the digits are zeros.
-    if (!negative && value > MAX_EXPONENT + fractionDigits) this.fail(SyntaxReason.TOO_BIG, start);
+    for (let i = digits; i < this.pos && value <= MAX_EXPONENT + scale; i++) value = value * 10 + bytes[i]! - ZERO;
+    // The original looks at the exponent alone: 0e999 is refused, 1000e306 is infinity.
+    if (value > MAX_EXPONENT + scale) this.fail(SyntaxReason.TOO_BIG, start);
   }
 
   /** NaN, Inf or Infinity, after an optional minus; the position is behind that. */
   #word(): void {
-    const { bytes } = this;
-    const eat = (text: string): boolean => {
-      for (let i = 0; i < text.length; i++) {
-        if (this.pos >= this.end || bytes[this.pos] !== text.charCodeAt(i)) return false;
-        this.pos++;
-      }
-      return true;
-    };
-    const first = this.pos < this.end ? bytes[this.pos] : 0;
-    if (first === 0x4e ? eat('NaN') : first === 0x49 && eat('Inf')) {
-      if (first === 0x4e || this.pos >= this.end || bytes[this.pos] !== 0x69 || eat('inity')) return;
+    const first = this.pos < this.end ? this.bytes[this.pos] : 0;
+    if (first === 0x4e || first === 0x49) {
+      if (this.#eat('NaN')) return;
+      // The original looks for this behind what it found of NaN, and so takes `NInf`.
+      if (this.#eat('Inf') && (this.pos >= this.end || this.bytes[this.pos] !== 0x69 || this.#eat('inity'))) return;
     }
     this.fail(SyntaxReason.VALUE);
+  }
+
+  /** Passes over a text as far as it is there; false when it is not there as a whole. */
+  #eat(text: string): boolean {
+    for (let i = 0; i < text.length; i++) {
+      if (this.pos >= this.end || this.bytes[this.pos] !== text.charCodeAt(i)) return false;
+      this.pos++;
+    }
+    return true;
   }
 
   /** Passes over a string, the quotes included; sets `escaped`. */
@@ -268,8 +286,7 @@ export function hexDigit(byte: number): number {
 export function numberOf(bytes: Uint8Array, start: number, end: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
   const value = Number(text);
-  if (!Number.isNaN(value)) return value;
-  // Only the bare words are left: NaN, Inf (Infinity is known to Number), with or without a minus.
-  if (text.endsWith('NaN')) return Number.NaN;
+  if (!Number.isNaN(value) || text.includes('NaN')) return value;
+  // Only Inf is left, with or without a minus.
   return text.startsWith('-') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
 }
