@@ -1,7 +1,7 @@
 import os from 'node:os';
+import { nativeActivity } from '../backends/native-activity.js';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
-import { nativeActivity } from '../backends/native-activity.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
 import type {
   IndexEntry,
@@ -19,8 +19,8 @@ import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
 import { stopEngine } from './lifecycle/stop.js';
 import { ThreadBudget } from './lifecycle/thread-budget.js';
 import type { LoadedModel } from './loaded-model.js';
-import { modelMetrics } from './statistics/model-metrics.js';
 import type { EngineOptions } from './options.js';
+import { modelMetrics } from './statistics/model-metrics.js';
 import { parseVersionArgument } from './version-argument.js';
 
 const MODE_TEXT = 'explicit model load / unload is not allowed if polling is enabled';
@@ -188,7 +188,10 @@ export class Engine implements InferenceEngine {
     await this.#managed(() => manager.unload(name));
     const left = this.readyVersions(name);
     if (left.length > 0) {
-      throw new TritonError('INTERNAL', `failed to unload '${name}', versions that are still available: ${left.join()}`);
+      throw new TritonError(
+        'INTERNAL',
+        `failed to unload '${name}', versions that are still available: ${left.join()}`,
+      );
     }
   }
 
@@ -266,7 +269,8 @@ export class Engine implements InferenceEngine {
   }
 
   #readyManager(): ModelManager {
-    if (this.#state !== 'ready' || this.#manager === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
+    if (this.#state !== 'ready' || this.#manager === undefined)
+      throw new TritonError('UNAVAILABLE', 'Server not ready');
     return this.#manager;
   }
 

@@ -8,6 +8,8 @@ export interface Log {
   error(message: string): void;
   /** Shown when the verbose level is at least `level` (1 and up). */
   verbose(level: number, message: string): void;
+  /** A line of its own on the error stream, without preamble and whatever the settings: parse errors of configurations. */
+  plain?(line: string): void;
 }
 
 /** A log that drops everything. */

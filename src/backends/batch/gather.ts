@@ -25,7 +25,8 @@ export function gatherOwned(batch: readonly ExecutionRequest[], ragged: Readonly
 
 function partOf(request: ExecutionRequest, name: string): Tensor {
   const tensor = request.inputs.find((candidate) => candidate.name === name);
-  if (tensor === undefined) throw new TritonError('INTERNAL', `request '${request.id}' of a batch has no input '${name}'`);
+  if (tensor === undefined)
+    throw new TritonError('INTERNAL', `request '${request.id}' of a batch has no input '${name}'`);
   return tensor;
 }
 

@@ -1,7 +1,7 @@
+import { requestPrefix } from '../../engine/request/validate-request.js';
 import { elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { requestPrefix } from '../../engine/request/validate-request.js';
 import type { ExecutionRequest } from '../backend.js';
 
 /**

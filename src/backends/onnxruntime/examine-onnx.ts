@@ -8,6 +8,7 @@ import { joinPath } from '../../repository/local.js';
 import { modelFileProblem } from '../../repository/model-file-problem.js';
 import { faultOf } from '../../repository/poll-model.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
+import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
 import { describeOnnx } from './describe-onnx.js';
 import type { OnnxModel } from './onnx-file.js';
@@ -22,7 +23,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   const result = { provided: true, judgesTensors: true, doubts };
   const instanceFaults = async (final: ModelConfig): Promise<readonly Fault[]> => [
     ...settingsFaults(final),
-    ...(opened.fault === undefined ? checkOnnxAgainstConfig(final, opened.model) : [opened.fault]),
+    ...(opened.fault === undefined ? modelFaults(final, opened.model) : [opened.fault]),
   ];
   if (!autoComplete || isCompleteOnnxConfig(config)) return { ...result, config, faults: [], instanceFaults };
   if (opened.fault !== undefined) {
@@ -63,6 +64,11 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
     const remedy = problem === undefined ? undefined : `${problem.message}. ${problem.remedy}`;
     return { fault: faultOf(reason, problem?.rule ?? 'onnx-file', at, remedy) };
   }
+}
+
+function modelFaults(config: ModelConfig, model: OnnxModel): readonly Fault[] {
+  const faults = checkOnnxAgainstConfig(config, model);
+  return faults.length > 0 ? faults : checkBinding(config);
 }
 
 function settingsFaults(config: ModelConfig): Fault[] {

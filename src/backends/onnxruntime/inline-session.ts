@@ -1,16 +1,15 @@
 import type { Log } from '../../engine/log.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { OpenSession, type OpenRequest, type RunResult } from './open-session.js';
+import { type OpenRequest, OpenSession, type RunResult } from './open-session.js';
 
 /** Inputs up to this size are taken at once; larger ones only after a run elsewhere showed their size to be cheap. */
 const FIRST_CEILING_BYTES = 64 * 1024;
-/** A run that takes this many times the limit counts against the model ... */
-const SLOW_FACTOR = 5;
-/** ... and one beyond this many times ends it at once. */
-const FATAL_FACTOR = 100;
-/** So many slow runs, with fewer than GOOD_RUNS good ones between them, end the runs on the main thread. */
-const MAX_SLOW_RUNS = 3;
-const GOOD_RUNS = 1000;
+/** When the mean time of the latest runs is beyond this many times the limit, runs on the main thread end for good. */
+const SLOW_FACTOR = 4;
+/** Weight of one run in that mean: some 32 runs count, so that a thread put aside by the system now and then does not. */
+const WEIGHT = 1 / 32;
+/** A single run counts no more than this, in ns: two of such length are enough. */
+const LONGEST_NS = 20_000_000;
 /** Copying a large input to another thread costs the main thread about as much as a run that only touches it once. */
 const COPY_BYTES_PER_NS = 4;
 
@@ -25,8 +24,7 @@ export class InlineSession {
   readonly #log: Log;
   #ceilingBytes = FIRST_CEILING_BYTES;
   #active = true;
-  #slowRuns = 0;
-  #goodRuns = 0;
+  #meanNs = 0;
 
   constructor(model: string, open: OpenRequest, limitNs: number, log: Log) {
     this.#model = model;
@@ -49,9 +47,8 @@ export class InlineSession {
   run(inputs: readonly Tensor[], outputs: readonly string[], bytes: number): RunResult {
     const result = this.#session.run(inputs, outputs);
     const ns = result.times.computeEnd - result.times.computeStart;
-    const allowed = Math.max(this.#limitNs, bytes / COPY_BYTES_PER_NS) * SLOW_FACTOR;
-    if (ns > allowed) this.#countSlow(ns);
-    else if (this.#slowRuns > 0 && ++this.#goodRuns >= GOOD_RUNS) this.#slowRuns = 0;
+    this.#meanNs += (Math.min(LONGEST_NS, ns - bytes / COPY_BYTES_PER_NS) - this.#meanNs) * WEIGHT;
+    if (this.#meanNs > this.#limitNs * SLOW_FACTOR) this.#deactivate();
     return result;
   }
 
@@ -66,14 +63,12 @@ export class InlineSession {
     this.#session.dispose();
   }
 
-  #countSlow(ns: number): void {
-    this.#slowRuns++;
-    this.#goodRuns = 0;
-    if (this.#slowRuns < MAX_SLOW_RUNS && ns < this.#limitNs * FATAL_FACTOR) return;
+  #deactivate(): void {
+    if (!this.#active) return;
     this.#active = false;
     this.#log.warning(
-      `model '${this.#model}' no longer runs on the main thread: a run took ${Math.round(ns / 1000)} us, ` +
-        `the limit is ${this.#limitNs / 1000} us`,
+      `model '${this.#model}' no longer runs on the main thread: its runs take ${Math.round(this.#meanNs / 1000)} us ` +
+        `on average, the limit is ${this.#limitNs / 1000} us`,
     );
   }
 }

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
+import { datatypeOfConfigValue } from '../../engine/model-plan.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { datatypeOfConfigValue } from '../../engine/model-plan.js';
 import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
+import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
 import { InlineSession } from './inline-session.js';
 import { type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
@@ -11,8 +12,8 @@ import { locateOnnxFile } from './onnx-path.js';
 import type { OpenRequest, SessionInfo } from './open-session.js';
 import { isOrtDatatype } from './ort-tensors.js';
 import { probeModel } from './probe.js';
-import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
 import { mergeSessionInfo } from './session-info.js';
+import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
 import { SessionWorker } from './session-worker.js';
 
 /** Models with larger files are never run on the main thread: a second copy of their weights costs too much. */
@@ -36,12 +37,7 @@ export class OnnxModel implements BackendModel {
   #inline: Promise<InlineSession | undefined> | undefined;
 
   /** Reads the file's header and the session's settings; throws what makes the version unloadable. */
-  constructor(
-    location: ModelLocation,
-    config: ModelConfig,
-    options: BackendOptions,
-    backend: OnnxBackendSettings,
-  ) {
+  constructor(location: ModelLocation, config: ModelConfig, options: BackendOptions, backend: OnnxBackendSettings) {
     this.config = config;
     this.#options = options;
     this.#backend = backend;
@@ -98,21 +94,8 @@ export class OnnxModel implements BackendModel {
 
   /** Compares configuration and model; throws the first fault. */
   #check(info: SessionInfo): void {
-    const [fault] = checkOnnxAgainstConfig(this.config, mergeSessionInfo(this.#header, info));
-    if (fault !== undefined) throw new TritonError(fault.code, fault.message);
-    for (const [kind, tensors] of [
-      ['input', this.config.input],
-      ['output', this.config.output],
-    ] as const) {
-      for (const { name, data_type: type } of tensors) {
-        const datatype = datatypeOfConfigValue(type);
-        if (datatype !== undefined && isOrtDatatype(datatype)) continue;
-        throw new TritonError(
-          'INTERNAL',
-          `unsupported datatype TYPE_${datatype ?? 'INVALID'} for ${kind} '${name}' for model '${this.config.name}'`,
-        );
-      }
-    }
+    throwFirst(checkOnnxAgainstConfig(this.config, mergeSessionInfo(this.#header, info)));
+    throwFirst(checkBinding(this.config));
   }
 
   /** Inputs that only replace a stored value: the binding drops what is fed for them, so feeding them is refused. */

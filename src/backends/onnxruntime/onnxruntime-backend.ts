@@ -9,8 +9,8 @@ import { readOnnxFile } from './onnx-file.js';
 import { OnnxModel } from './onnx-model.js';
 import { locateOnnxFile } from './onnx-path.js';
 import { probeModel } from './probe.js';
-import { readSessionSettings, sessionOptions } from './session-options.js';
 import { mergeSessionInfo } from './session-info.js';
+import { readSessionSettings, sessionOptions } from './session-options.js';
 import { needsRuntimeShapes } from './session-shapes.js';
 
 /** Keys of `--backend-config=onnxruntime,<key>=<value>` that are this program's own. */
@@ -33,7 +33,11 @@ export const backend: Backend = {
     let header = readOnnxFile(path);
     if (!isCompleteOnnxConfig(config) && needsRuntimeShapes(header)) {
       const session = readSessionSettings(config);
-      const open = { path: header.path, options: sessionOptions(session, 1, undefined), runOptions: session.runOptions };
+      const open = {
+        path: header.path,
+        options: sessionOptions(session, 1, undefined),
+        runOptions: session.runOptions,
+      };
       header = mergeSessionInfo(header, (await probeModel(open, [])).info);
     }
     return autoCompleteOnnx(config, header, settings);
@@ -52,4 +56,3 @@ function inlineLimitNs(config: ReadonlyMap<string, string>): number {
   if (!/^\d+$/.test(text)) throw invalidArg(`failed to convert '${text}' to integral number`);
   return Number(text) * 1000;
 }
-

@@ -38,21 +38,26 @@ export class SessionWorker {
     const worker = new Worker(new URL('./session-thread.js', import.meta.url), { workerData: request });
     const leaveNative = enterNative();
     return new Promise<SessionWorker>((resolve, reject) => {
-      const fail = (error: TritonError): void => {
+      const settle = (): void => {
         leaveNative();
-        reject(error);
+        // By name: the worker object has listeners of its own that it does not work without.
+        worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
-      worker.once('error', (reason) => fail(TritonError.from(reason)));
-      worker.once('exit', (code) => fail(new TritonError('INTERNAL', `the thread of onnxruntime ended with ${code}`)));
-      worker.once('message', (message: FromSession) => {
-        leaveNative();
-        if (message.kind === 'opened') {
-          worker.removeAllListeners();
-          resolve(new SessionWorker(worker, message.info));
-        } else if (message.kind === 'refused') {
-          reject(new TritonError(message.code, message.message));
-        }
-      });
+      const onError = (reason: unknown): void => {
+        settle();
+        worker.on('error', () => {});
+        reject(TritonError.from(reason));
+      };
+      const onExit = (code: number): void => {
+        settle();
+        reject(new TritonError('INTERNAL', `the thread of onnxruntime ended with ${code}`));
+      };
+      const onMessage = (message: FromSession): void => {
+        settle();
+        if (message.kind === 'opened') resolve(new SessionWorker(worker, message.info));
+        else if (message.kind === 'refused') reject(new TritonError(message.code, message.message));
+      };
+      worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     });
   }
 

@@ -50,6 +50,8 @@ async function writeOne(directory: string, name: string, content: Uint8Array): P
   try {
     await writeFile(target, content);
   } catch (cause) {
-    throw new TritonError('INTERNAL', `failed to open binary file for write ${target}: ${systemText(cause)}`, { cause });
+    throw new TritonError('INTERNAL', `failed to open binary file for write ${target}: ${systemText(cause)}`, {
+      cause,
+    });
   }
 }

@@ -210,7 +210,8 @@ export class ModelManager {
       return undefined;
     }
     for (const { position, message } of model.parseErrors) {
-      log.error(`Error parsing text-format inference.ModelConfig: ${position.line}:${position.column}: ${message}`);
+      const place = `${position.line}:${position.column}`;
+      log.plain?.(`Error parsing text-format inference.ModelConfig: ${place}: ${message}`);
     }
     const [fault] = model.faults;
     if (fault !== undefined) {

@@ -64,6 +64,8 @@ export class ModelRecord {
   /** To be called after states changed. */
   refresh(): void {
     for (const record of this.#versions.values()) if (record.state === 'READY') record.wasLoaded = true;
-    this.#ready = this.versions.flatMap(({ state, model }) => (state === 'READY' && model !== undefined ? [model] : []));
+    this.#ready = this.versions.flatMap(({ state, model }) =>
+      state === 'READY' && model !== undefined ? [model] : [],
+    );
   }
 }

@@ -1,8 +1,8 @@
 /** When the parts of a model changed last: what tells a modified model from one that is loaded already. */
 import { stat } from 'node:fs/promises';
-import type { Log } from '../log.js';
-import { joinPath, listDirectory, statError } from '../../repository/local.js';
 import { TritonError } from '../../protocol/error.js';
+import { joinPath, listDirectory, statError } from '../../repository/local.js';
+import type { Log } from '../log.js';
 
 /** Time of each entry of a model's directory in ns, '' = the directory itself. */
 export type ModificationTimes = ReadonlyMap<string, bigint>;
@@ -56,7 +56,7 @@ async function deepTime(path: string, log: Log): Promise<bigint> {
 async function timeOf(path: string, log: Log): Promise<bigint> {
   try {
     const { mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
+    return Math.max(mtimeNs, ctimeNs);
   } catch (reason) {
     const error = reason instanceof TritonError ? reason : statError(path);
     log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);

@@ -27,9 +27,7 @@ export function deduceRawInput(plan: ModelPlan, request: InferenceRequest, raw: 
   let data = raw;
   if (input.elementSize === 0) {
     if (variable > 0 || fixed !== 1) {
-      throw invalidArg(
-        `${prefix}For BYTE datatype raw input '${RAW_NAME}', the model must have input shape [1]`,
-      );
+      throw invalidArg(`${prefix}For BYTE datatype raw input '${RAW_NAME}', the model must have input shape [1]`);
     }
     data = new Uint8Array(4 + raw.byteLength);
     new DataView(data.buffer).setUint32(0, raw.byteLength, true);

@@ -1,6 +1,6 @@
+import { TritonError } from '../../protocol/error.js';
 import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';
-import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../request/validate-request.js';
 import { Ring } from './ring.js';
 import type { Task } from './task.js';

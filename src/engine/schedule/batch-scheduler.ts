@@ -113,19 +113,23 @@ export class BatchScheduler implements Scheduler {
       this.#startAfter = 0;
     }
     const start = nowNs();
-    this.#running = true;
     let now = start;
-    let waitNs = this.#form(now);
-    while (this.#dispatch(now)) {
-      now = nowNs();
-      if (now - start > MAX_TURN_NS) {
-        this.#scheduled = true;
-        setImmediate(this.#run);
-        break;
-      }
+    let waitNs = 0;
+    this.#running = true;
+    try {
       waitNs = this.#form(now);
+      while (this.#dispatch(now)) {
+        now = nowNs();
+        if (now - start > MAX_TURN_NS) {
+          this.#scheduled = true;
+          setImmediate(this.#run);
+          break;
+        }
+        waitNs = this.#form(now);
+      }
+    } finally {
+      this.#running = false;
     }
-    this.#running = false;
     if (!this.#scheduled && this.#queue.length > 0) this.#waitFor(waitNs, now);
   }
 

@@ -15,7 +15,7 @@ export class OrderedResponses {
   }
 
   #release(): void {
-    for (let head = this.#slots.at(0); head !== undefined && head.flush(); head = this.#slots.at(0)) {
+    for (let head = this.#slots.at(0); head?.flush(); head = this.#slots.at(0)) {
       this.#slots.shift();
     }
   }

@@ -4,9 +4,9 @@ import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import { nowNs } from '../clock.js';
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
-import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
 import { mapReshape } from '../request/reshape.js';
 import type { ValidatedRequest } from '../request/validate-request.js';
+import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
 import type { FailureReason, ModelStatistics } from '../statistics/model-statistics.js';
 import type { OrderSlot } from './ordered-responses.js';
 
@@ -64,7 +64,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.#owner = owner;
     this.#handler = handler;
     this.id = request.id;
-    this.batchSize = validated.batchSize > 1 ? validated.batchSize : 1;
+    this.batchSize = Math.max(validated.batchSize, 1);
     this.inputs = validated.inputs;
     this.requestedOutputs = validated.requestedOutputs;
     this.parameters = request.parameters;
@@ -121,7 +121,9 @@ export class Task implements ExecutionRequest, PendingRequest {
       parameters: response.parameters ?? NO_PARAMETERS,
     };
     if (response.error !== undefined) return { ...answer, outputs: NO_OUTPUTS, error: response.error };
-    const outputs = plan.reshapesOutputs ? response.outputs.map((output) => reshapeBack(plan, output)) : response.outputs;
+    const outputs = plan.reshapesOutputs
+      ? response.outputs.map((output) => reshapeBack(plan, output))
+      : response.outputs;
     return { ...answer, outputs };
   }
 

@@ -1,5 +1,5 @@
-import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Datatype } from '../../protocol/datatype.js';
+import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { datatypeOfConfigValue } from '../model-plan.js';
 

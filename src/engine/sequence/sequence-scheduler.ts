@@ -73,7 +73,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     const { correlationId } = task;
     if (correlationId === 0n || correlationId === '') {
-      throw invalidArg(`inference request to model '${this.#model}' must specify a non-zero or non-empty correlation ID`);
+      throw invalidArg(
+        `inference request to model '${this.#model}' must specify a non-zero or non-empty correlation ID`,
+      );
     }
     if (this.#stopping && task.sequenceStart) throw new TritonError('UNAVAILABLE', STOPPING_TEXT);
     // The type is part of the identity: the text "1" and the number 1 are two sequences.

@@ -1,5 +1,5 @@
 /** Counters of one loaded version: what `statistics` answers and what the metrics endpoint prints. */
-import type { ModelStatistics as StatisticsAnswer, StatisticDuration } from '../engine-api.js';
+import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../engine-api.js';
 
 /** Why a request failed, as the failure metric labels it (spec: runtime, section 8.4). */
 export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
@@ -62,7 +62,7 @@ export class ModelStatistics {
     outputNs: number,
   ): void {
     this.successCount++;
-    this.inferenceCount += batchSize > 1 ? batchSize : 1;
+    this.inferenceCount += Math.max(batchSize, 1);
     this.successNs += requestNs;
     this.queueNs += queueNs;
     this.inputNs += inputNs;
