@@ -6,7 +6,7 @@ import { type ServedEngine, UnavailableEngine } from './served-engine.js';
 
 /** Starts the engine that the options describe, or what stands for one that could not be made. */
 export async function startEngine(options: ServerOptions, log: ServerLog): Promise<ServedEngine> {
-  const refusal = cacheRefusal(options);
+  const refusal = directoryRefusal(options) ?? cacheRefusal(options);
   if (refusal !== undefined) {
     return new UnavailableEngine(refusal, async () => log.info('No server context available. Exiting immediately.'));
   }
@@ -26,6 +26,11 @@ export async function startEngine(options: ServerOptions, log: ServerLog): Promi
   });
   if (engine.hasRepository || engine.startError === undefined) return engine;
   return new UnavailableEngine(engine.startError, (graceMs) => engine.stop(graceMs));
+}
+
+function directoryRefusal({ repositories, repoagentDirectory }: ServerOptions): TritonError | undefined {
+  if (repositories.length === 0 || repoagentDirectory !== '') return undefined;
+  return new TritonError('INVALID_ARG', '--repoagent-directory can not be empty');
 }
 
 /** There is no response cache: every way to ask for one ends the start. */

@@ -96,9 +96,8 @@ export class ServerLog implements Log {
     this.#write('I', `${this.#preamble('I', callerOf(3))}\n${table}\n`);
   }
 
-  /** A line without a preamble on stdout, as `Signal (15) received.` */
   plain(line: string): void {
-    this.#sink.stdout(`${line}\n`);
+    this.#sink.stderr(`${line}\n`);
   }
 
   close(): void {

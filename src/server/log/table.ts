@@ -32,7 +32,9 @@ function columnWidths(rows: readonly (readonly string[])[], columns: number, wid
 
 function renderRow(row: readonly string[], widths: readonly number[]): string {
   const cells = row.map((cell, column) => wrap(cell, Math.max(widths[column] as number, 1)));
-  const height = Math.max(...cells.map((lines) => lines.length));
+  // Cells that wrap add their lines up instead of standing side by side: the original's tables end rows with empty lines.
+  let height = 1;
+  for (const { length } of cells) if (length > height) height += length - 1;
   let text = '';
   for (let line = 0; line < height; line++) {
     text += `|${cells.map((lines, column) => ` ${(lines[line] ?? '').padEnd(widths[column] as number)} `).join('|')}|\n`;

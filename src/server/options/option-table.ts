@@ -720,7 +720,7 @@ const MEMORY: OptionSpec[] = [
     'float',
     parseFloating,
     (d, v) => (d.minComputeCapability = v),
-    'Accepted and shown in the start-up table; the runtime checks the GPU. Default 0.0.',
+    'Accepted and shown in the start-up table; the runtime checks the GPU. Default 6.0.',
   ),
   checked(DEVICES, 'buffer-manager-thread-count', 'integer', parseInt32, 'Accepted; there is no buffer manager here.'),
   {

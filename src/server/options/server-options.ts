@@ -201,7 +201,7 @@ export function defaultServerOptions(): OptionsDraft {
     rateLimit: false,
     rateLimitResources: [],
     pinnedMemoryPoolBytes: 268435456,
-    minComputeCapability: 0,
+    minComputeCapability: 6,
     allowClientSharedMemory: false,
   };
 }
