@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { datatypeOfConfigValue } from '../../engine/model-plan.js';
+import { throwFirst } from '../../modelconfig/fault.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
@@ -10,7 +10,6 @@ import { type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
 import { OnnxInstance } from './onnx-instance.js';
 import { locateOnnxFile } from './onnx-path.js';
 import type { OpenRequest, SessionInfo } from './open-session.js';
-import { isOrtDatatype } from './ort-tensors.js';
 import { probeModel } from './probe.js';
 import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';

@@ -4,6 +4,7 @@
  */
 
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
+import { configTypeOfElementType } from './onnx-types.js';
 import type { OrtValueInfo } from './ort-binding.js';
 
 /** Returns `model` with types and shapes as the runtime knows them. Values that are no tensors stay as in the file. */
@@ -21,16 +22,17 @@ export function withSessionShapes(
 }
 
 /**
- * True when the runtime's shape inference could tell more about the outputs than the file does: some output has a
- * dimension or a type that the file leaves open. Only then does the outcome of completion and checks need a session.
+ * True when only the runtime tells the outcome of completion and checks: some output has a dimension or a type that the
+ * file leaves open, which shape inference may know, or some tensor has a type that has no name in configurations, which
+ * the runtime may refuse with words of its own.
  */
 export function needsRuntimeShapes(model: OnnxModel): boolean {
+  if (model.shapesFrom !== 'file') return false;
+  const isOpen = ({ hasShape, dims }: OnnxValue): boolean => !hasShape || dims.some((dim) => dim < 0);
   return (
-    model.shapesFrom === 'file' &&
-    model.outputs.some(
-      (value) =>
-        value.kind === 'TENSOR' && (!value.hasShape || value.elementType === 0 || value.dims.some((dim) => dim < 0)),
-    )
+    [...model.inputs, ...model.outputs].some(
+      ({ kind, elementType }) => kind === 'TENSOR' && configTypeOfElementType(elementType) === 0,
+    ) || model.outputs.some((value) => value.kind === 'TENSOR' && isOpen(value))
   );
 }
 
