@@ -56,13 +56,16 @@ export function deadlineOf(timeoutMs: number): number {
   return timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
 }
 
-/** Metadata from header options. Names are lower-cased, as gRPC wants them. */
+/**
+ * Metadata from header options. Names are lower-cased and blanks around values dropped: HTTP/2 allows neither capitals
+ * nor such blanks.
+ */
 export function metadataOf(headers: CallOptions['headers']): Metadata {
   if (headers === undefined) return NO_METADATA;
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) {
     try {
-      metadata.add(name.toLowerCase(), name.toLowerCase().endsWith('-bin') ? Buffer.from(value) : value);
+      metadata.add(name.toLowerCase(), name.toLowerCase().endsWith('-bin') ? Buffer.from(value) : value.trim());
     } catch (cause) {
       throw invalidArg(`header '${name}' cannot be sent as gRPC metadata: ${(cause as Error).message}`);
     }
