@@ -56,7 +56,7 @@ async function deepTime(path: string, log: Log): Promise<bigint> {
 async function timeOf(path: string, log: Log): Promise<bigint> {
   try {
     const { mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return Math.max(mtimeNs, ctimeNs);
+    return [mtimeNs, ctimeNs].reduce((a, b) => (a > b ? a : b));
   } catch (reason) {
     const error = reason instanceof TritonError ? reason : statError(path);
     log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
