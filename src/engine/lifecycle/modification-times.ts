@@ -56,7 +56,8 @@ async function deepTime(path: string, log: Log): Promise<bigint> {
 async function timeOf(path: string, log: Log): Promise<bigint> {
   try {
     const { mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [mtimeNs, ctimeNs].reduce((a, b) => (a > b ? a : b));
+    if (ctimeNs > mtimeNs) return ctimeNs;
+    return mtimeNs;
   } catch (reason) {
     const error = reason instanceof TritonError ? reason : statError(path);
     log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
