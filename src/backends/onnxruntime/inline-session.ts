@@ -4,12 +4,15 @@ import { type OpenRequest, OpenSession, type RunResult } from './open-session.js
 
 /** Inputs up to this size are taken at once; larger ones only after a run elsewhere showed their size to be cheap. */
 const FIRST_CEILING_BYTES = 64 * 1024;
-/** When the mean time of the latest runs is beyond this many times the limit, runs on the main thread end for good. */
+/**
+ * A run longer than this many times the limit is slow. Slow runs fill a bucket, others empty it; when it is full, runs on
+ * the main thread end for good. A thread that the system puts aside now and then does not get there: wall time alone
+ * does not tell a slow model from a busy machine.
+ */
 const SLOW_FACTOR = 4;
-/** Weight of one run in that mean: some 32 runs count, so that a thread put aside by the system now and then does not. */
-const WEIGHT = 1 / 32;
-/** A single run counts no more than this, in ns: two of such length are enough. */
-const LONGEST_NS = 20_000_000;
+const BUCKET = 32;
+/** A run of this length fills half of the bucket, in ns. */
+const LONG_RUN_NS = 100_000_000;
 /** Copying a large input to another thread costs the main thread about as much as a run that only touches it once. */
 const COPY_BYTES_PER_NS = 4;
 
@@ -24,7 +27,7 @@ export class InlineSession {
   readonly #log: Log;
   #ceilingBytes = FIRST_CEILING_BYTES;
   #active = true;
-  #meanNs = 0;
+  #slowness = 0;
 
   constructor(model: string, open: OpenRequest, limitNs: number, log: Log) {
     this.#model = model;
@@ -47,8 +50,12 @@ export class InlineSession {
   run(inputs: readonly Tensor[], outputs: readonly string[], bytes: number): RunResult {
     const result = this.#session.run(inputs, outputs);
     const ns = result.times.computeEnd - result.times.computeStart;
-    this.#meanNs += (Math.min(LONGEST_NS, ns - bytes / COPY_BYTES_PER_NS) - this.#meanNs) * WEIGHT;
-    if (this.#meanNs > this.#limitNs * SLOW_FACTOR) this.#deactivate();
+    if (ns <= this.#limitNs * SLOW_FACTOR + bytes / COPY_BYTES_PER_NS) {
+      if (this.#slowness > 0) this.#slowness--;
+    } else {
+      this.#slowness += ns >= LONG_RUN_NS ? BUCKET / 2 : 1;
+      if (this.#slowness >= BUCKET) this.#deactivate(ns);
+    }
     return result;
   }
 
@@ -63,12 +70,12 @@ export class InlineSession {
     this.#session.dispose();
   }
 
-  #deactivate(): void {
+  #deactivate(ns: number): void {
     if (!this.#active) return;
     this.#active = false;
     this.#log.warning(
-      `model '${this.#model}' no longer runs on the main thread: its runs take ${Math.round(this.#meanNs / 1000)} us ` +
-        `on average, the limit is ${this.#limitNs / 1000} us`,
+      `model '${this.#model}' no longer runs on the main thread: many of its runs are slow, the last took ` +
+        `${Math.round(ns / 1000)} us, the limit is ${this.#limitNs / 1000} us`,
     );
   }
 }
