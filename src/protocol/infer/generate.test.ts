@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { testModel } from '../../../test/support/test-model.js';
 import { makeTensor, tensorStrings, tensorValues } from '../tensor-values.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from './generate.js';
-import { testModel } from './test-model.js';
 
 const model = testModel({
   maxBatchSize: 8,

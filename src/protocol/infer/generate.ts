@@ -10,7 +10,7 @@ import { jsonTensorData } from '../json/write-tensor-data.js';
 import type { ParameterValue, Tensor, TensorMetadata } from '../tensor.js';
 import { readCustomParameter } from './http-parameters.js';
 import { jsonParameter } from './http-response.js';
-import { readBytesElements, readElements } from './http-server.js';
+import { readBytesElements, readElements } from './json-data.js';
 import type { DecodeOptions } from './output-form.js';
 import { inputExists, NO_SETTINGS } from './parameters.js';
 import { checkJsonSize } from './shape-limits.js';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { testModel } from '../../../test/support/test-model.js';
 import { encodeBytes } from '../bytes.js';
 import { toBinary } from '../proto/codec.js';
 import { decodeModelInferRequest, decodeModelStreamInferResponse } from '../proto/infer-codec.js';
@@ -17,7 +18,6 @@ import {
   encodeGrpcStreamError,
   wantsEmptyFinalResponse,
 } from './grpc-server.js';
-import { testModel } from './test-model.js';
 
 const model = testModel({});
 

@@ -10,8 +10,8 @@ import { BodyBuilder } from './body-builder.js';
 import { customParameters, dataOf, sequenceIdOf } from './client-call.js';
 import { readCustomParameter } from './http-parameters.js';
 import { jsonParameters } from './http-response.js';
-import { readBytesElements, readElements } from './http-server.js';
 import { DecodedInferResult } from './infer-result.js';
+import { readBytesElements, readElements } from './json-data.js';
 
 /** How tensors travel; both default to true. */
 export interface HttpEncodeOptions {

@@ -1,6 +1,7 @@
 /** Members of JSON objects with the name of the member in the error (`Unable to parse '<name>': ...`). */
 import { prefixed } from '../json/json-error.js';
 import type { JsonValue } from '../json/json-value.js';
+import type { SharedMemoryPlace } from './output-form.js';
 
 /** A required string. */
 export function stringMember(object: JsonValue, name: string): string {
@@ -27,4 +28,14 @@ export function uintMember(object: JsonValue, name: string): number {
   } catch (error) {
     throw prefixed(`Unable to parse '${name}': `, error);
   }
+}
+
+/** The shared memory place of an input's or output's parameters; undefined when they name no region. */
+export function readHttpPlace(parameters: JsonValue | undefined): SharedMemoryPlace | undefined {
+  if (parameters?.member('shared_memory_region') === undefined) return undefined;
+  return {
+    region: stringMember(parameters, 'shared_memory_region'),
+    offset: uintMember(parameters, 'shared_memory_offset'),
+    byteSize: uintMember(parameters, 'shared_memory_byte_size'),
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { testModel } from '../../../test/support/test-model.js';
 import { decodeHttpInferRequest, parseInferenceHeaderLength } from './http-server.js';
-import { testModel } from './test-model.js';
 
 const model = testModel({});
 const options = { maxInputSize: 1000 };

@@ -1,24 +1,19 @@
-/** Body of an infer request over HTTP -> request of the engine (spec: wire protocol, sections 3.1, 3.2 and 3.5 to 3.8). */
+/**
+ * Body of an infer request over HTTP -> request of the engine (spec: wire protocol, sections 3.1, 3.2 and 3.5 to 3.8); the
+ * way back is http-response.ts.
+ */
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { RequestInput } from '../../engine/request.js';
-import { elementSize, isDatatype } from '../datatype.js';
 import { invalidArg } from '../error.js';
-import { jsonError, prefixed } from '../json/json-error.js';
-import { JsonKind, type JsonValue, parseJson } from '../json/json-value.js';
-import { type JsonDatatype, readBytesData, readTensorData, TooFewElements } from '../json/read-tensor-data.js';
-import { arrayMember, stringMember, uintMember } from './http-members.js';
+import { prefixed } from '../json/json-error.js';
+import { type JsonValue, parseJson } from '../json/json-value.js';
+import { arrayMember, readHttpPlace, stringMember, uintMember } from './http-members.js';
+import { readHttpOutputs } from './http-outputs.js';
 import { readHttpSettings } from './http-parameters.js';
-import {
-  BINARY_FORM,
-  type DecodedInferRequest,
-  type DecodeOptions,
-  JSON_FORM,
-  NO_FORMS,
-  type OutputForm,
-  type SharedMemoryPlace,
-} from './output-form.js';
+import { readJsonData } from './json-data.js';
+import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, JSON_FORM, NO_FORMS } from './output-form.js';
 import { inputExists, NO_SETTINGS, unknownRegion } from './parameters.js';
-import { checkedByteSize, checkedElementCount, checkInputSize, checkJsonSize } from './shape-limits.js';
+import { checkJsonSize } from './shape-limits.js';
 
 export { encodeHttpInferResponse, type HttpInferResponse } from './http-response.js';
 
@@ -56,7 +51,7 @@ export function decodeHttpInferRequest(
   const id = readId(root.member('id'));
   const { settings, binaryDataOutput } = readHttpSettings(root.member('parameters'));
   const inputs = readInputs(root, body, jsonLength, id, model, options);
-  const { names, forms } = readOutputs(root.member('outputs'), options);
+  const { names, forms } = readHttpOutputs(root.member('outputs'), options);
   const request = {
     id,
     inputs,
@@ -115,7 +110,7 @@ function readInputs(
     let data: Uint8Array;
     if (source.kind === 'json') data = readJsonData(name, datatype, shape, dims, source.data, options.maxInputSize);
     else if (source.kind === 'region') {
-      const place = readPlace(source.parameters)!;
+      const place = readHttpPlace(source.parameters)!;
       if (options.sharedMemory === undefined) throw unknownRegion(place.region);
       data = options.sharedMemory.read(place.region, place.offset, place.byteSize);
     } else {
@@ -167,133 +162,5 @@ function readShape(dims: readonly JsonValue[]): number[] {
     });
   } catch (error) {
     throw prefixed("Unable to parse 'shape': ", error);
-  }
-}
-
-const EMPTY = new Uint8Array(0);
-
-function readJsonData(
-  name: string,
-  datatype: string,
-  shape: readonly number[],
-  dims: readonly JsonValue[],
-  data: JsonValue,
-  maxInputSize: number,
-): Uint8Array {
-  const count = checkedElementCount(name, shape, dims);
-  // Without elements the server does not look at the data at all.
-  if (count === 0) return EMPTY;
-  if (data.kind !== JsonKind.ARRAY)
-    throw jsonError("Unable to parse 'data': attempt to access JSON non-array as array");
-  if (!isDatatype(datatype)) throw invalidArg(`invalid datatype for input ${name}`);
-  if (datatype === 'FP16' || datatype === 'BF16') {
-    throw invalidArg(
-      `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
-    );
-  }
-  if (datatype === 'BYTES') {
-    const bytes = readBytesElements(data);
-    checkInputSize(name, bytes.length, maxInputSize);
-    return bytes;
-  }
-  const byteSize = checkedByteSize(name, count, datatype, dims);
-  checkInputSize(name, byteSize, maxInputSize);
-  return readElements(data, datatype, count);
-}
-
-/** The elements of a JSON array of strings in wire form. */
-export function readBytesElements(data: JsonValue): Uint8Array {
-  try {
-    return readBytesData(data);
-  } catch (error) {
-    const { message } = error as Error;
-    throw message.startsWith('attempt') ? prefixed('Unable to parse JSON bytes array: ', error) : error;
-  }
-}
-
-/** The elements of a JSON array of numbers or booleans as the tensor's bytes. */
-export function readElements(data: JsonValue, datatype: JsonDatatype, count: number): Uint8Array {
-  // Each element takes at least two bytes of text: a shape that promises more than the text can hold takes no memory.
-  const available = Math.ceil((data.end - data.start) / 2);
-  const target = new Uint8Array(Math.min(count, available) * elementSize(datatype));
-  try {
-    readTensorData(data, datatype, count, target);
-  } catch (error) {
-    if (error instanceof TooFewElements) {
-      throw jsonError("Failed to parse 'data' field: shape does not match true shape");
-    }
-    throw prefixed("Unable to parse 'data': ", error);
-  }
-  return target;
-}
-
-/** The shared memory place of an input's or output's parameters; undefined when they name no region. */
-function readPlace(parameters: JsonValue | undefined): SharedMemoryPlace | undefined {
-  if (parameters?.member('shared_memory_region') === undefined) return undefined;
-  return {
-    region: stringMember(parameters, 'shared_memory_region'),
-    offset: uintMember(parameters, 'shared_memory_offset'),
-    byteSize: uintMember(parameters, 'shared_memory_byte_size'),
-  };
-}
-
-function readOutputs(
-  outputs: JsonValue | undefined,
-  options: DecodeOptions,
-): { names: string[]; forms: ReadonlyMap<string, OutputForm> } {
-  if (outputs === undefined) return { names: [], forms: NO_FORMS };
-  if (!outputs.isArray) throw jsonError("Unable to parse 'outputs': attempt to access JSON non-array as array");
-  const names: string[] = [];
-  const forms = new Map<string, OutputForm>();
-  for (const output of outputs.asArray()) {
-    const name = stringMember(output, 'name');
-    const form = readForm(output.member('parameters'), options);
-    // An output that is listed twice comes once, in the first form.
-    if (forms.has(name)) continue;
-    names.push(name);
-    forms.set(name, form);
-  }
-  return { names, forms };
-}
-
-function readForm(parameters: JsonValue | undefined, options: DecodeOptions): OutputForm {
-  if (parameters === undefined || !parameters.isObject) return JSON_FORM;
-  const shared = parameters.member('shared_memory_region') !== undefined;
-  if (shared) checkSharedForm(parameters);
-  const classification = readClassification(parameters.member('classification'));
-  const sharedMemory = readPlace(parameters);
-  if (sharedMemory !== undefined) {
-    if (options.sharedMemory === undefined) throw unknownRegion(sharedMemory.region);
-    options.sharedMemory.check(sharedMemory.region, sharedMemory.offset, sharedMemory.byteSize);
-    return { binary: false, classification, sharedMemory };
-  }
-  const binary = readBinaryData(parameters, 'Unable to parse');
-  if (classification === 0) return binary ? BINARY_FORM : JSON_FORM;
-  return { binary, classification };
-}
-
-/** What cannot be had together with shared memory. */
-function checkSharedForm(parameters: JsonValue): void {
-  if (parameters.member('classification') !== undefined) {
-    throw invalidArg("Output can't set both 'shared_memory_region' and 'classification'");
-  }
-  if (readBinaryData(parameters, 'Unable to set')) {
-    throw invalidArg("Output can't set both 'shared_memory_region' and 'binary_data'");
-  }
-}
-
-function readBinaryData(parameters: JsonValue, complaint: string): boolean {
-  try {
-    return parameters.member('binary_data')?.asBool() ?? false;
-  } catch (error) {
-    throw prefixed(`${complaint} 'binary_data': `, error);
-  }
-}
-
-function readClassification(value: JsonValue | undefined): number {
-  try {
-    return value?.asUint() ?? 0;
-  } catch (error) {
-    throw prefixed("Unable to set 'classification': ", error);
   }
 }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { arbitraryTensor } from '../../../test/support/arbitrary-tensor.js';
+import { testModel } from '../../../test/support/test-model.js';
 import type { InferCall } from '../../client/client.js';
 import type { InferenceRequest, InferenceResponse } from '../../engine/request.js';
 import { DATATYPES } from '../datatype.js';
 import { decodeModelInferRequest } from '../proto/infer-codec.js';
 import type { Parameters, ParameterValue, Tensor } from '../tensor.js';
-import { arbitraryTensor } from './arbitrary-tensor.js';
 import { decodeGrpcInferResponse, decodeGrpcStreamResponse, encodeGrpcInferRequest } from './grpc-client.js';
 import { decodeGrpcInferRequest, encodeGrpcInferResponse, encodeGrpcStreamResponse } from './grpc-server.js';
 import { decodeHttpInferResponse, encodeHttpInferRequest } from './http-client.js';
 import { decodeHttpInferRequest, encodeHttpInferResponse } from './http-server.js';
 import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from './output-form.js';
 import { NO_SETTINGS } from './parameters.js';
-import { testModel } from './test-model.js';
 
 const model = testModel({});
 const options = { maxInputSize: 1 << 26 };

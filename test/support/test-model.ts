@@ -1,9 +1,9 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
-import { ModelConfig } from '../proto/model-config.js';
-import { create } from '../proto/schema.js';
-import type { TensorMetadata } from '../tensor.js';
+import type { ReadyModel } from '../../src/engine/engine-api.js';
+import { ModelConfig } from '../../src/protocol/proto/model-config.js';
+import { create } from '../../src/protocol/proto/schema.js';
+import type { TensorMetadata } from '../../src/protocol/tensor.js';
 
-/** A model as the codecs see it; it is never run. For tests of this folder. */
+/** A model as the codecs see it; it is never run. For tests of the codecs. */
 export function testModel(options: {
   maxBatchSize?: number;
   inputs?: TensorMetadata[];
