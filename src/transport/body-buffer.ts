@@ -1,10 +1,14 @@
 /** Smallest buffer that is reserved for a body. */
 const FIRST_SIZE = 16 * 1024;
 
+/** How much more is reserved when a buffer is full: towards a declared size, and without one. */
+const GROWTH_DECLARED = 16;
+const GROWTH_UNKNOWN = 2;
+
 /**
- * Collects the parts of a body into one contiguous buffer. What is declared is reserved at once up to a bound, so that
- * a usual body is copied exactly once and a peer that only announces much cannot make us reserve it; beyond that, and
- * for unknown lengths, the buffer doubles.
+ * Collects the parts of a body into one contiguous buffer. What is declared is reserved at once up to a bound, and from
+ * there on in proportion to what has come: a usual body is copied exactly once, a large one little more, and a peer that
+ * only announces much cannot make us reserve it.
  */
 export class BodyBuffer {
   #buffer: Buffer;
@@ -41,8 +45,10 @@ export class BodyBuffer {
   }
 
   #grow(needed: number, total: number): void {
-    let size = Math.max(needed, this.#buffer.length * 2);
-    if (total > 0) size = Math.min(size, Math.max(total, needed));
+    const size =
+      total > 0
+        ? Math.max(needed, Math.min(total, this.#buffer.length * GROWTH_DECLARED))
+        : Math.max(needed, this.#buffer.length * GROWTH_UNKNOWN);
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;

@@ -348,6 +348,46 @@ test('a slow reader makes a stream wait', async (t) => {
   assert.ok(waits > 0);
 });
 
+test('a peer that asks and never reads is not answered without end', async (t) => {
+  let answered = 0;
+  const body = Buffer.alloc(100_000);
+  const port = await listen(t, (_request, reply) => {
+    answered++;
+    reply.send(200, [], body);
+  });
+  const socket = net.connect({ port, host: '127.0.0.1' });
+  socket.pause();
+  const count = 2000;
+  socket.write('GET / HTTP/1.1\r\n\r\n'.repeat(count));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.ok(answered < count / 2, String(answered));
+  // All of them once it reads.
+  let size = 0;
+  socket.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+  });
+  socket.resume();
+  while (size < count * body.length) await once(socket, 'data');
+  assert.equal(answered, count);
+  socket.destroy();
+});
+
+test('bodies that are announced and not sent cost little', async (t) => {
+  const port = await listen(t, mirror);
+  const sockets = Array.from({ length: 50 }, () => net.connect(port, '127.0.0.1'));
+  const before = process.memoryUsage().arrayBuffers;
+  for (const socket of sockets) {
+    socket.write('POST / HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\nstart');
+    socket.on('error', () => {});
+  }
+  const request = http.get({ port, host: '127.0.0.1' });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.resume();
+  assert.equal(response.statusCode, 200);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 50 * 5 * 1024 * 1024);
+  for (const socket of sockets) socket.destroy();
+});
+
 test('requests made by node:http arrive as sent', async (t) => {
   const port = await listen(t, mirror);
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

@@ -149,6 +149,10 @@ export class Connection implements Http1Connection, ReplyOwner {
   }
 
   #onDrain(): void {
+    if (this.#state === State.HEAD) {
+      this.#advance();
+      this.#regulate();
+    }
     if (!this.keepsUp()) return;
     const listeners = this.#drainListeners;
     this.#drainListeners = [];
@@ -168,9 +172,14 @@ export class Connection implements Http1Connection, ReplyOwner {
     reply?.gone();
   }
 
-  /** Stops reading while later requests pile up behind the one being answered. */
+  /** Whether the peer has left so many answers unread that its next request has to wait. */
+  #blocked(): boolean {
+    return this.#state === State.HEAD && this.writer.backlog > this.#options.maxSendBacklog;
+  }
+
+  /** Stops reading while later requests pile up behind the one being answered, or behind answers nobody reads. */
   #regulate(): void {
-    const full = this.#state === State.ANSWER && this.#input.size > this.#options.maxPipelinedSize;
+    const full = this.#blocked() || (this.#state === State.ANSWER && this.#input.size > this.#options.maxPipelinedSize);
     if (full === this.#paused) return;
     this.#paused = full;
     if (full) this.#socket.pause();
@@ -182,7 +191,7 @@ export class Connection implements Http1Connection, ReplyOwner {
   /** Reads on as far as the bytes go, or until an answer has to be waited for. */
   #advance(): void {
     this.#advancing = true;
-    while (this.#step());
+    while (!this.#blocked() && this.#step());
     this.#advancing = false;
     this.#input.release();
     this.writer.flush();

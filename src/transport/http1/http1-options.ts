@@ -16,6 +16,8 @@ export interface Http1Options {
   readonly maxReservedBodySize?: number;
   /** Bytes of later requests kept while one is being answered; then reading stops until it is. */
   readonly maxPipelinedSize?: number;
+  /** Bytes of answers that the peer has not taken above which its next request waits. */
+  readonly maxSendBacklog?: number;
   /** Bytes of an unfinished chunked answer waiting for the peer above which `write` returns false. */
   readonly writeHighWater?: number;
   /** Milliseconds that a refused connection stays open to let the peer read the answer. */
@@ -39,6 +41,7 @@ export const HTTP1_DEFAULTS: ResolvedHttp1Options = {
   maxChunkExtensionSize: 16 * 1024,
   maxReservedBodySize: 4 * 1024 * 1024,
   maxPipelinedSize: 64 * 1024,
+  maxSendBacklog: 1024 * 1024,
   writeHighWater: 64 * 1024,
   lingerMs: 2000,
   idleTimeoutMs: 0,
