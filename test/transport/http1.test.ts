@@ -313,7 +313,7 @@ test('large bodies go both ways, to node:http as the client', async (t) => {
   const port = await listen(t, (request, reply) => reply.send(200, [], request.body));
   const body = Buffer.alloc(64 * 1024 * 1024, 'abcdefg');
   for (const headers of [{ 'Content-Length': body.length }, { 'Transfer-Encoding': 'chunked' }]) {
-    const request = http.request({ port, host: '127.0.0.1', method: 'POST', headers });
+    const request = http.request({ port, host: '127.0.0.1', method: 'POST', headers, agent: false });
     request.end(body);
     const [response] = (await once(request, 'response')) as [http.IncomingMessage];
     const chunks: Buffer[] = [];
@@ -340,7 +340,7 @@ test('a slow reader makes a stream wait', async (t) => {
     };
     go();
   });
-  const request = http.get({ port, host: '127.0.0.1' });
+  const request = http.get({ port, host: '127.0.0.1', agent: false });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   let size = 0;
   for await (const part of response) size += (part as Buffer).length;
@@ -380,7 +380,7 @@ test('bodies that are announced and not sent cost little', async (t) => {
     socket.write('POST / HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\nstart');
     socket.on('error', () => {});
   }
-  const request = http.get({ port, host: '127.0.0.1' });
+  const request = http.get({ port, host: '127.0.0.1', agent: false });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   response.resume();
   assert.equal(response.statusCode, 200);
