@@ -214,6 +214,26 @@ test('load and unload send what they are given', async () => {
   assert.deepEqual(JSON.parse(seen.body.toString()), { parameters: { unload_dependents: true } });
 });
 
+test('shared memory is registered, listed and unregistered', async () => {
+  const { control } = client;
+  json(200, undefined);
+  await control.registerSystemSharedMemory({ name: 'a b', key: '/k', byteSize: 2n ** 60n + 1n });
+  assert.equal(seen.path, '/v2/systemsharedmemory/region/a%20b/register');
+  assert.equal(seen.body.toString(), '{"key":"/k","offset":0,"byte_size":1152921504606846977}');
+  await control.registerCudaSharedMemory({ name: 'c', deviceId: 1, byteSize: 4, rawHandle: Uint8Array.of(1, 2) });
+  assert.equal(seen.body.toString(), '{"raw_handle":{"b64":"AQI="},"device_id":1,"byte_size":4}');
+  await control.unregisterCudaSharedMemory('c');
+  assert.deepEqual([seen.path, seen.body.length], ['/v2/cudasharedmemory/region/c/unregister', 0]);
+  await control.unregisterSystemSharedMemory();
+  assert.equal(seen.path, '/v2/systemsharedmemory/unregister');
+  json(200, [{ name: 'r', key: '/k', offset: 4, byte_size: 8 }]);
+  const regions = await control.systemSharedMemory('r');
+  assert.deepEqual(regions, [{ name: 'r', key: '/k', offset: 4n, byteSize: 8n }]);
+  assert.equal(seen.path, '/v2/systemsharedmemory/region/r/status');
+  json(200, [{ name: 'c', device_id: 1, byte_size: 4 }]);
+  assert.deepEqual(await control.cudaSharedMemory(), [{ name: 'c', deviceId: 1n, byteSize: 4n }]);
+});
+
 const errors: readonly [status: number, body: string, code: string, message: string][] = [
   [400, '{"error":"no \\"x\\""}', 'INVALID_ARG', 'no "x"'],
   [404, '{"error":"Not Found"}', 'NOT_FOUND', 'Not Found'],

@@ -153,6 +153,30 @@ for (const protocol of ['http', 'grpc'] as const) {
       assert.deepEqual(every.find(({ name }) => name === 'any')?.version, '1');
     });
 
+    test('reads and changes trace and log settings', async () => {
+      const { control } = client;
+      assert.deepEqual((await control.traceSettings())['trace_level'], ['OFF']);
+      const changed = await control.updateTraceSettings({ trace_rate: '7', trace_level: ['OFF'] }, 'simple');
+      assert.equal(changed['trace_rate'], '7');
+      assert.equal((await control.traceSettings('simple'))['trace_rate'], '7');
+      assert.equal((await control.updateTraceSettings({ trace_rate: null }, 'simple'))['trace_rate'], '1000');
+      const settings = await control.updateLogSettings({ log_verbose_level: 1, log_format: 'ISO8601' });
+      assert.deepEqual([settings['log_verbose_level'], settings['log_format']], [1, 'ISO8601']);
+      await control.updateLogSettings({ log_verbose_level: 0, log_format: 'default' });
+      assert.equal((await control.logSettings())['log_verbose_level'], 0);
+      await assert.rejects(control.updateLogSettings({ log_file: 'x' }), { code: 'UNSUPPORTED' });
+    });
+
+    test('lists shared memory; registering is refused where it is switched off', async () => {
+      const { control } = client;
+      assert.deepEqual(await control.systemSharedMemory(), []);
+      assert.deepEqual(await control.cudaSharedMemory(), []);
+      const off = { code: 'UNSUPPORTED', message: /^Client shared memory is disabled\./ };
+      const rawHandle = new Uint8Array(64);
+      await assert.rejects(control.registerSystemSharedMemory({ name: 'r', key: '/r', byteSize: 8 }), off);
+      await assert.rejects(control.registerCudaSharedMemory({ name: 'r', deviceId: 0, byteSize: 8, rawHandle }), off);
+    });
+
     test('lists the repository', async () => {
       const index = await client.repositoryIndex(true);
       assert.deepEqual(

@@ -6,6 +6,7 @@ import type { IndexEntry, ModelStatistics } from '../engine/engine-api.js';
 import type { Datatype } from '../protocol/datatype.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
+import type { ServerControl } from './control.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -128,6 +129,8 @@ export type StreamEvent =
 /** Everything a server can be asked, over either transport. Every call rejects with a TritonError. */
 export interface InferenceServerClient {
   readonly protocol: 'http' | 'grpc';
+  /** Trace and log settings, shared memory. */
+  readonly control: ServerControl;
   isServerLive(options?: CallOptions): Promise<boolean>;
   isServerReady(options?: CallOptions): Promise<boolean>;
   isModelReady(name: string, version?: string, options?: CallOptions): Promise<boolean>;

@@ -32,6 +32,13 @@ export type {
   StreamEvent,
   TlsOptions,
 } from './client.js';
+export type {
+  CudaSharedMemoryRegion,
+  LogSettings,
+  ServerControl,
+  SystemSharedMemoryRegion,
+  TraceSettings,
+} from './control.js';
 export { createClient } from './create-client.js';
 export { createGrpcClient } from './grpc/grpc-client.js';
 export { createHttpClient } from './http/http-client.js';

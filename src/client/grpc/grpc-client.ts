@@ -19,8 +19,10 @@ import type {
   RawInferResult,
   ServerMetadata,
 } from '../client.js';
+import type { ServerControl } from '../control.js';
 import { indexEntry } from '../index-entry.js';
 import { openChannel } from './channel.js';
+import { GrpcControl } from './grpc-control.js';
 import { GrpcInferStream } from './infer-stream.js';
 import { readModelMetadata, readModelStatistics } from './read-messages.js';
 import { unary } from './unary.js';
@@ -48,10 +50,12 @@ class GrpcPreparedCall implements PreparedCall {
 
 class GrpcClient implements InferenceServerClient {
   readonly protocol = 'grpc';
+  readonly control: ServerControl;
   readonly #channel: ChannelInterface;
   readonly #timeoutMs: number;
 
   constructor(options: ClientOptions) {
+    this.control = new GrpcControl((...call) => this.#call(...call));
     this.#channel = openChannel(options);
     this.#timeoutMs = options.timeoutMs ?? 0;
   }

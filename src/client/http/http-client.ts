@@ -20,10 +20,12 @@ import type {
   RawInferResult,
   ServerMetadata,
 } from '../client.js';
+import type { ServerControl } from '../control.js';
 import { parseServerUrl } from '../url.js';
 import { compressBody, decompressBody } from './compress.js';
 import { errorOfAnswer } from './error-of-answer.js';
 import { exchange, type HttpRequest, type HttpResponse } from './exchange.js';
+import { HttpControl } from './http-control.js';
 import { modelPath, repositoryPath, statisticsPath } from './paths.js';
 import {
   readJsonAnswer,
@@ -57,6 +59,7 @@ class HttpPreparedCall implements PreparedCall {
 
 class HttpClient implements InferenceServerClient {
   readonly protocol = 'http';
+  readonly control: ServerControl;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #timeoutMs: number;
@@ -67,6 +70,7 @@ class HttpClient implements InferenceServerClient {
     const address = parseServerUrl(options.url);
     const { tls } = options;
     const secure = address.secure || tls !== undefined;
+    this.control = new HttpControl((...call) => this.#call(...call));
     this.#basePath = address.basePath;
     this.#timeoutMs = options.timeoutMs ?? 0;
     this.#compression = options.compression ?? 'none';

@@ -16,6 +16,15 @@ export function repositoryPath(name: string, action: 'load' | 'unload'): string 
   return `/v2/repository/models/${quote(name)}/${action}`;
 }
 
+/** Path of a shared memory operation on one region, or on all when the name is empty. */
+export function sharedMemoryPath(
+  kind: 'system' | 'cuda',
+  name: string,
+  action: 'status' | 'register' | 'unregister',
+): string {
+  return `/v2/${kind}sharedmemory${name === '' ? '' : `/region/${quote(name)}`}/${action}`;
+}
+
 function quote(name: string): string {
   return encodeURIComponent(name);
 }

@@ -96,7 +96,8 @@ function list(json: JsonValue, name: string): readonly JsonValue[] {
   return json.member(name)?.asArray() ?? [];
 }
 
-function text(json: JsonValue, name: string): string {
+/** A member that is text; '' when absent. */
+export function text(json: JsonValue, name: string): string {
   return json.member(name)?.asString() ?? '';
 }
 
@@ -105,6 +106,6 @@ function texts(json: JsonValue, name: string): string[] {
 }
 
 /** 64-bit integers come as JSON numbers: read from the text, so that none is rounded. */
-function integer(json: JsonValue | undefined, name: string): bigint {
+export function integer(json: JsonValue | undefined, name: string): bigint {
   return json?.member(name)?.integer() ?? 0n;
 }

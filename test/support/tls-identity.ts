@@ -1,0 +1,23 @@
+/** A key and a certificate for the name `server.test`, signed by itself, valid for a hundred years. For tests only. */
+
+/** Certificate, PEM. */
+export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUa09QwgU77GY1y6skdPA6KUQCpm8wCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLc2VydmVyLnRlc3QwIBcNMjYxMTIxMDUzMTA2WhgPMjEyNjEw
+MjgwNTMxMDZaMBYxFDASBgNVBAMMC3NlcnZlci50ZXN0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAEqnm70jtk7SIdiMmHdo5RnB2RXr96W9MGFYW3NBOydekpCoP+
+dJIzf8Z89PN9MIgOMKU3JncJL3NDTrGDp9GhOqNrMGkwHQYDVR0OBBYEFO5tUjsq
+BdQ0TnZLUsQIss8sDG4aMB8GA1UdIwQYMBaAFO5tUjsqBdQ0TnZLUsQIss8sDG4a
+MA8GA1UdEwEB/wQFMAMBAf8wFgYDVR0RBA8wDYILc2VydmVyLnRlc3QwCgYIKoZI
+zj0EAwIDSAAwRQIhAJJajYesZrDiM4VA0jsc2sYNR/EZaS23cHzBfoYumCmjAiA6
+hqnfDoGBO+ZNVylsgI5mpkfUm8vIHO5Tgx6e/dzNjQ==
+-----END CERTIFICATE-----
+`;
+
+/** Its private key, PEM. */
+export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAoDvqXH6Qppn2aWJ
+YL2sjtp2kSm6TEJxJoJcXAgsJ7uhRANCAASqebvSO2TtIh2IyYd2jlGcHZFev3pb
+0wYVhbc0E7J16SkKg/50kjN/xnz0830wiA4wpTcmdwkvc0NOsYOn0aE6
+-----END PRIVATE KEY-----
+`;
