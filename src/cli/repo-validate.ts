@@ -1,5 +1,5 @@
 /** `triton repo validate`: checks repositories without a server. */
-import { type Command as Commander, Option } from 'commander';
+import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
 import { findExaminer } from '../backends/examiners.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../repository/prepare-load.js';
 import type { ValidateOptions } from '../repository/validate-model.js';
@@ -83,14 +83,14 @@ function parseBackendConfig(text: string): { backend: string; key: string; value
 }
 
 function parseBoolean(text: string): boolean {
-  return /^(?:true|1|on|yes)$/i.test(text);
+  if (/^(?:true|1|on)$/i.test(text)) return true;
+  if (/^(?:false|0|off)$/i.test(text)) return false;
+  throw new InvalidArgumentError('true or false is expected.');
 }
 
 function parseGpus(text: string): readonly number[] {
-  return text
-    .split(',')
-    .filter((id) => id !== '')
-    .map(Number);
+  if (!/^(?:\d+(?:,\d+)*)?$/.test(text)) throw new InvalidArgumentError('GPUs are numbers with commas between.');
+  return text === '' ? [] : text.split(',').map(Number);
 }
 
 function collect(value: string, previous: readonly string[]): readonly string[] {
