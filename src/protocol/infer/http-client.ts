@@ -107,10 +107,7 @@ function readOutput(output: JsonValue, blob: Uint8Array | undefined): Tensor {
   const name = output.required('name').asString();
   const datatype = output.required('datatype').asString();
   if (!isDatatype(datatype)) throw malformed(`output '${name}' has unknown datatype '${datatype}'`);
-  const shape = output
-    .required('shape')
-    .asArray()
-    .map((dim) => dim.asUint());
+  const shape = output.required('shape').asUints();
   if (blob !== undefined) return { name, datatype, shape, data: blob };
   const json = output.member('data');
   // Without data the output lies in shared memory.

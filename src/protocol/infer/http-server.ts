@@ -104,11 +104,10 @@ function readInputs(
     const source = readSource(input);
     const name = stringMember(input, 'name');
     const datatype = stringMember(input, 'datatype');
-    const dims = arrayMember(input, 'shape');
-    const shape = readShape(dims);
+    const shape = readShape(input);
     for (const other of inputs) if (other.name === name) throw inputExists(id, name);
     let data: Uint8Array;
-    if (source.kind === 'json') data = readJsonData(name, datatype, shape, dims, source.data, options.maxInputSize);
+    if (source.kind === 'json') data = readJsonData(input, name, datatype, shape, source.data, options.maxInputSize);
     else if (source.kind === 'region') {
       const place = readHttpPlace(source.parameters)!;
       if (options.sharedMemory === undefined) throw unknownRegion(place.region);
@@ -153,13 +152,15 @@ function wrongSource(json: boolean, blob: boolean, region: boolean): Error {
   );
 }
 
-function readShape(dims: readonly JsonValue[]): number[] {
+function readShape(input: JsonValue): number[] {
   try {
+    const dims = input.required('shape');
+    const shape = dims.asUints();
     // Beyond int64 a dimension wraps to a negative one, which validation then refuses.
-    return dims.map((dim) => {
-      const value = dim.asUint();
-      return value < 2 ** 63 ? value : Number(BigInt.asIntN(64, dim.asUint64()));
-    });
+    if (shape.some((dim) => dim >= 2 ** 63)) {
+      return dims.asArray().map((dim) => Number(BigInt.asIntN(64, dim.asUint64())));
+    }
+    return shape;
   } catch (error) {
     throw prefixed("Unable to parse 'shape': ", error);
   }

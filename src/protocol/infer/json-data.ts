@@ -8,16 +8,16 @@ import { checkedByteSize, checkedElementCount, checkInputSize } from './shape-li
 
 const EMPTY = new Uint8Array(0);
 
-/** The bytes of an input whose data are JSON. `dims`: the shape as sent. */
+/** The bytes of an input whose data are JSON. */
 export function readJsonData(
+  input: JsonValue,
   name: string,
   datatype: string,
   shape: readonly number[],
-  dims: readonly JsonValue[],
   data: JsonValue,
   maxInputSize: number,
 ): Uint8Array {
-  const count = checkedElementCount(name, shape, dims);
+  const count = checkedElementCount(name, shape, input);
   // Without elements the server does not look at the data at all.
   if (count === 0) return EMPTY;
   if (data.kind !== JsonKind.ARRAY)
@@ -33,7 +33,7 @@ export function readJsonData(
     checkInputSize(name, bytes.length, maxInputSize);
     return bytes;
   }
-  const byteSize = checkedByteSize(name, count, datatype, dims);
+  const byteSize = checkedByteSize(name, count, datatype, input);
   checkInputSize(name, byteSize, maxInputSize);
   return readElements(data, datatype, count);
 }

@@ -6,14 +6,14 @@ import type { JsonDatatype } from '../json/read-tensor-data.js';
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Number of elements of a JSON tensor's shape. `shape` are the dimensions as numbers, `dims` as sent. Overflowing shapes
+ * Number of elements of a JSON tensor's shape. `shape` are the dimensions as numbers, `object` has them as sent. Overflowing shapes
  * are refused with the server's texts (spec: wire protocol, section 3.2).
  */
-export function checkedElementCount(input: string, shape: readonly number[], dims: readonly JsonValue[]): number {
+export function checkedElementCount(input: string, shape: readonly number[], object: JsonValue): number {
   let count = shape.length === 0 ? 0 : 1;
   for (const dim of shape) count *= dim;
   if (Number.isSafeInteger(count) && shape.every((dim) => dim >= 0 && Number.isSafeInteger(dim))) return count;
-  const exact = dims.map((dim) => BigInt.asIntN(64, dim.asUint64()));
+  const exact = exactShape(object);
   if (exact.some((dim) => dim < 0n)) {
     throw invalidArg(
       `invalid shape for input '${input}': shape ${formatShape(exact)} contains one or more invalid dimensions`,
@@ -29,16 +29,11 @@ export function checkedElementCount(input: string, shape: readonly number[], dim
 }
 
 /** Byte size of a JSON tensor; refused when it overflows or exceeds the limit. */
-export function checkedByteSize(
-  input: string,
-  count: number,
-  datatype: JsonDatatype,
-  dims: readonly JsonValue[],
-): number {
+export function checkedByteSize(input: string, count: number, datatype: JsonDatatype, object: JsonValue): number {
   const size = elementSize(datatype);
   const byteSize = count * size;
   if (byteSize > Number(INT64_MAX)) {
-    const exact = dims.reduce((product, dim) => product * dim.asUint64(), 1n);
+    const exact = exactShape(object).reduce((product, dim) => product * dim, 1n);
     if (exact * BigInt(size) > INT64_MAX) {
       throw invalidArg(
         `byte size overflow for input '${input}': element count (${exact}) * data type size (${size}) exceeds maximum allowed size (${INT64_MAX})`,
@@ -46,6 +41,13 @@ export function checkedByteSize(
     }
   }
   return byteSize;
+}
+
+function exactShape(object: JsonValue): bigint[] {
+  return object
+    .required('shape')
+    .asArray()
+    .map((dim) => BigInt.asIntN(64, dim.asUint64()));
 }
 
 /** Refuses a JSON tensor beyond the limit. */

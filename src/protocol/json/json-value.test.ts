@@ -181,6 +181,17 @@ describe('parseJson', () => {
     assert.equal(kinds[5]!.asInt64(), -(2n ** 63n));
   });
 
+  it('reads lists of unsigned integers of any length of digits', () => {
+    assert.deepEqual(parse('[ 1 ,16,\n0, 1000000000000000000 ]').asUints(), [1, 16, 0, 1e18]);
+    assert.deepEqual(parse('[]').asUints(), []);
+    for (const text of ['[-1]', '[1.5]', '["1"]', '[[1]]', '[1,18446744073709551616]']) {
+      assert.throws(() => parse(text).asUints(), {
+        message: 'attempt to access JSON non-unsigned-integer as unsigned-integer',
+      });
+    }
+    assert.throws(() => parse('1').asUints(), { message: 'attempt to access JSON non-array as array' });
+  });
+
   it('needs no stack for deep nesting', () => {
     const depth = 200_000;
     const text = `${'{"a":[{"b":'.repeat(depth)}1${'}]}'.repeat(depth)}`;

@@ -17,7 +17,9 @@ const UINT64_MAX = 2n ** 64n - 1n;
 const EAGER_LEVELS = 6;
 
 const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 
@@ -36,8 +38,8 @@ export class JsonValue {
   readonly end: number;
   /** A string with escapes. */
   readonly escaped: boolean;
-  /** Elements of an array; names and values of an object, alternating. Absent: not taken apart yet. */
-  #items: JsonValue[] | undefined;
+  /** What a container holds; absent: not taken apart yet. */
+  #items: Items | undefined;
 
   constructor(
     kind: JsonKind,
@@ -45,7 +47,7 @@ export class JsonValue {
     start: number,
     end: number,
     escaped: boolean,
-    items: JsonValue[] | undefined,
+    items: Items | undefined,
   ) {
     this.kind = kind;
     this.bytes = bytes;
@@ -82,8 +84,14 @@ export class JsonValue {
   /** The first member of that (ASCII) name; undefined when there is none or this is no object. */
   member(name: string): JsonValue | undefined {
     if (this.kind !== JsonKind.OBJECT) return undefined;
-    const items = this.#taken();
-    for (let i = 0; i < items.length; i += 2) if (items[i]!.equals(name)) return items[i + 1];
+    const { names, values } = this.#taken();
+    for (let i = 0; i < values.length; i++) {
+      const end = names[2 * i + 1]!;
+      // A negative end marks a name with escapes.
+      if (end < 0 ? this.#name(i).asString() === name : equalsAscii(this.bytes, names[2 * i]! + 1, end - 1, name)) {
+        return values[i];
+      }
+    }
     return undefined;
   }
 
@@ -95,16 +103,36 @@ export class JsonValue {
   /** Members in their order, repeated names included. Throws when this is no object. */
   members(): (readonly [name: JsonValue, value: JsonValue])[] {
     if (this.kind !== JsonKind.OBJECT) throw jsonError('attempt to get members for non-object');
-    const items = this.#taken();
-    const members: (readonly [JsonValue, JsonValue])[] = [];
-    for (let i = 0; i < items.length; i += 2) members.push([items[i]!, items[i + 1]!]);
-    return members;
+    return this.#taken().values.map((value, i) => [this.#name(i), value]);
   }
 
   /** The elements. */
   asArray(): readonly JsonValue[] {
     if (this.kind !== JsonKind.ARRAY) throw jsonError('attempt to access JSON non-array as array');
-    return this.#taken();
+    return this.#taken().values;
+  }
+
+  /** The elements of an array of integers of the uint64 range as numbers; beyond 2^53 the nearest ones. */
+  asUints(): number[] {
+    if (this.kind !== JsonKind.ARRAY) return this.asArray().map((value) => value.asUint());
+    const { bytes } = this;
+    const numbers: number[] = [];
+    for (let pos = this.start + 1; ; ) {
+      const byte = bytes[pos]!;
+      if (byte === CLOSE_BRACKET) return numbers;
+      if (byte === COMMA || byte <= 0x20) {
+        pos++;
+        continue;
+      }
+      const first = pos;
+      let value = 0;
+      for (let digit = byte - 0x30; digit >= 0 && digit <= 9; digit = bytes[++pos]! - 0x30) value = value * 10 + digit;
+      const after = bytes[pos]!;
+      const plain = after === COMMA || after === CLOSE_BRACKET || after <= 0x20;
+      // Whatever is not a short integer goes the long way, which also finds the words for what is wrong.
+      if (!plain || pos === first || pos - first > 15) return this.asArray().map((element) => element.asUint());
+      numbers.push(value);
+    }
   }
 
   /** This, if it is an object. */
@@ -177,21 +205,28 @@ export class JsonValue {
     return BigInt(decodeUtf8(this.bytes, this.start, this.end));
   }
 
-  /** True when this is the string `text` (ASCII). */
-  equals(text: string): boolean {
-    return this.escaped
-      ? this.asString() === text
-      : this.kind === JsonKind.STRING && equalsAscii(this.bytes, this.start + 1, this.end - 1, text);
-  }
-
   #mustBeString(): void {
     if (this.kind !== JsonKind.STRING) throw jsonError('attempt to access JSON non-string as string');
   }
 
-  #taken(): JsonValue[] {
+  /** The name of a member as a value. */
+  #name(index: number): JsonValue {
+    const { names } = this.#taken();
+    const end = names[2 * index + 1]!;
+    return new JsonValue(JsonKind.STRING, this.bytes, names[2 * index]!, Math.abs(end), end < 0, undefined);
+  }
+
+  #taken(): Items {
     this.#items ??= readItems(new JsonScanner(this.bytes, this.start, this.end), 0);
     return this.#items;
   }
+}
+
+/** Elements of an array, or members of an object. */
+interface Items {
+  /** Start and end of each name, quotes included; the end is negative where the name contains escapes. */
+  readonly names: number[];
+  readonly values: JsonValue[];
 }
 
 function missing(name: string): never {
@@ -221,7 +256,7 @@ function readValue(scanner: JsonScanner, level: number): JsonValue {
   const first = start < scanner.end ? bytes[start]! : 0;
   let kind: JsonKind;
   let escaped = false;
-  let items: JsonValue[] | undefined;
+  let items: Items | undefined;
   switch (first) {
     case OPEN_BRACE:
       kind = JsonKind.OBJECT;
@@ -265,12 +300,14 @@ function startsWithObject(scanner: JsonScanner): boolean {
   return object;
 }
 
-/** Reads the items of the container at the scanner's position: elements, or names and values. */
-function readItems(scanner: JsonScanner, level: number): JsonValue[] {
-  const items: JsonValue[] = [];
+/** Reads the items of the container at the scanner's position. */
+function readItems(scanner: JsonScanner, level: number): Items {
+  const names: number[] = [];
+  const values: JsonValue[] = [];
+  const items = { names, values };
   const { bytes } = scanner;
   const object = bytes[scanner.pos] === OPEN_BRACE;
-  const close = object ? 0x7d : 0x5d;
+  const close = object ? CLOSE_BRACE : CLOSE_BRACKET;
   scanner.pos++;
   if (scanner.peek() === close) {
     scanner.pos++;
@@ -281,11 +318,11 @@ function readItems(scanner: JsonScanner, level: number): JsonValue[] {
       const start = scanner.pos;
       if (start >= scanner.end || bytes[start] !== QUOTE) scanner.fail(SyntaxReason.NAME);
       scanner.string();
-      items.push(new JsonValue(JsonKind.STRING, bytes, start, scanner.pos, scanner.escaped, undefined));
+      names.push(start, scanner.escaped ? -scanner.pos : scanner.pos);
       scanner.colon();
       scanner.peek();
     }
-    items.push(readValue(scanner, level + 1));
+    values.push(readValue(scanner, level + 1));
     const byte = scanner.peek();
     if (byte !== COMMA && byte !== close) {
       scanner.fail(object ? SyntaxReason.COMMA_OR_BRACE : SyntaxReason.COMMA_OR_BRACKET);
