@@ -1,8 +1,10 @@
 /**
  * The load generator of the benchmarks, a process of its own: keeps `concurrency` prepared requests in flight for a
- * while and prints counts and latencies as one line of JSON. Started by run-load.ts.
+ * while and prints counts and latencies as one line of JSON. Started by run-load.ts. Like perf_analyzer it shares the
+ * requests among up to 4 threads, so that they reach the server one by one and not in bursts of one event loop.
  */
 import { readFileSync } from 'node:fs';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { GrpcLane } from './grpc-lane.js';
 import { HttpLane, httpRequest } from './http-lane.js';
 import type { LoadPlan, LoadResult } from './plan.js';
@@ -10,9 +12,49 @@ import type { LoadPlan, LoadResult } from './plan.js';
 /** The C++ client shares one gRPC channel between up to 6 clients; so does this generator. */
 const CALLS_PER_CHANNEL = 6;
 
-const plan = JSON.parse(process.argv[2] as string) as LoadPlan;
-process.stdout.write(`${JSON.stringify(await run(plan))}\n`);
-process.exit(0);
+const MAX_THREADS = 4;
+
+/** One thread stops after so many, should a run be that long. */
+const MOST_REQUESTS = 2_000_000;
+
+/** What one thread measured: latencies in us. */
+interface Share {
+  readonly seconds: number;
+  readonly latencies: Float64Array;
+}
+
+if (isMainThread) {
+  process.stdout.write(`${JSON.stringify(await share(JSON.parse(process.argv[2] as string) as LoadPlan))}\n`);
+  process.exit(0);
+} else {
+  parentPort?.postMessage(await run(workerData as LoadPlan));
+}
+
+/** Splits the plan among threads and puts their measurements together. */
+async function share(plan: LoadPlan): Promise<LoadResult> {
+  const threads = Math.min(MAX_THREADS, plan.concurrency);
+  const shares = await Promise.all(
+    Array.from({ length: threads }, (_, i) => {
+      const part = (total: number): number => Math.floor(total / threads) + (i < total % threads ? 1 : 0);
+      const requests = plan.requests === undefined ? {} : { requests: part(plan.requests) };
+      const workerData: LoadPlan = { ...plan, ...requests, concurrency: part(plan.concurrency) };
+      const worker = new Worker(new URL(import.meta.url), { workerData });
+      return new Promise<Share>((resolve, reject) => {
+        worker.once('message', resolve).once('error', reject);
+      });
+    }),
+  );
+  const count = shares.reduce((sum, { latencies }) => sum + latencies.length, 0);
+  const all = new Float64Array(count);
+  let at = 0;
+  for (const { latencies } of shares) {
+    all.set(latencies, at);
+    at += latencies.length;
+  }
+  all.sort();
+  const quantile = (share: number): number => all[Math.min(count - 1, Math.floor(count * share))] ?? 0;
+  return { count, seconds: Math.max(...shares.map((s) => s.seconds)), p50Us: quantile(0.5), p99Us: quantile(0.99) };
+}
 
 async function run({
   protocol,
@@ -23,9 +65,9 @@ async function run({
   concurrency,
   seconds,
   requests,
-}: LoadPlan): Promise<LoadResult> {
+}: LoadPlan): Promise<Share> {
   const body = readFileSync(bodyFile);
-  const latencies = new Float64Array(requests ?? 4_000_000);
+  const latencies = new Float64Array(requests ?? MOST_REQUESTS);
   let count = 0;
   let stopped = false;
   let finish = (): void => {};
@@ -71,7 +113,5 @@ async function run({
   clearTimeout(timer);
   const elapsed = (performance.now() - begin) / 1000;
   for (const lane of lanes) lane.close();
-  const sorted = latencies.subarray(0, count).sort();
-  const at = (share: number): number => (sorted[Math.min(count - 1, Math.floor(count * share))] ?? 0) * 1000;
-  return { count, seconds: elapsed, p50Us: at(0.5), p99Us: at(0.99) };
+  return { seconds: elapsed, latencies: latencies.slice(0, count).map((ms) => ms * 1000) };
 }
