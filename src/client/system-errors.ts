@@ -39,17 +39,15 @@ export function httpSystemError(reason: unknown): TritonError {
   const { code, message } = describe(reason);
   const broken = reason instanceof Error && reason.name === 'HTTPParserError';
   const text = broken ? 'Weird server reply' : (HTTP_TEXTS[code] ?? textOfFamily(code));
-  const details = message === '' ? code : message;
+  const details = opensslReason(message) ?? (message === '' ? code : message);
   return new TritonError('UNAVAILABLE', `HTTP client failed: ${text ?? details}${text ? ` (${details})` : ''}`, {
     cause: reason,
   });
 }
 
 function textOfFamily(code: string): string | undefined {
+  if (/CERT|SIGNATURE|UNABLE_TO/.test(code)) return 'SSL peer certificate or SSH remote key was not OK';
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'SSL connect error';
-  if (code.includes('CERT') || code.includes('SIGNATURE') || code.includes('UNABLE_TO')) {
-    return 'SSL peer certificate or SSH remote key was not OK';
-  }
   return undefined;
 }
 
@@ -76,10 +74,18 @@ export function grpcSystemText(details: string): string | undefined {
   }
   const lookup = /Name resolution failed for target (?:dns:)?([^\s]+)/.exec(details);
   if (lookup !== null) return `DNS resolution failed for ${lookup[1]}: Domain name not found (${details})`;
-  if (details.startsWith('No connection established')) {
-    return `failed to connect to all addresses; last error: UNAVAILABLE: Socket closed (${details})`;
-  }
-  return undefined;
+  const last = /^No connection established\. Last error: (.*?)(?: \([-0-9TZ:.]+\))?\.? Resolution note:/s.exec(
+    details,
+  )?.[1];
+  if (last === undefined) return undefined;
+  const tls = opensslReason(last);
+  const reason = tls === undefined ? `Socket closed (${last.replace(/^Error: /, '')})` : `SSL handshake failed: ${tls}`;
+  return `failed to connect to all addresses; last error: UNAVAILABLE: ${reason}`;
+}
+
+/** The reason in a message of OpenSSL, which also names its own functions, files and lines. */
+function opensslReason(message: string): string | undefined {
+  return /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1];
 }
 
 /** The error of a call that took longer than its limit. */

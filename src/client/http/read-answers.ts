@@ -5,6 +5,7 @@
 import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../engine/engine-api.js';
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
+import { JsonSyntaxError } from '../../protocol/json/json-error.js';
 import { type JsonValue, parseJson } from '../../protocol/json/json-value.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { ModelMetadata, ServerMetadata } from '../client.js';
@@ -15,7 +16,10 @@ export function readJsonAnswer<T>(body: Uint8Array, what: string, read: (json: J
   try {
     return read(parseJson(body));
   } catch (cause) {
-    throw new TritonError('INTERNAL', `failed to parse ${what}: ${TritonError.from(cause).message}`, { cause });
+    // The parser's own text speaks of a request.
+    const reason =
+      cause instanceof JsonSyntaxError ? `${cause.reason} at ${cause.offset}` : TritonError.from(cause).message;
+    throw new TritonError('INTERNAL', `failed to parse ${what}: ${reason}`, { cause });
   }
 }
 
