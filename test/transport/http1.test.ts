@@ -450,6 +450,6 @@ test('any bytes are survived, and mean the same however they are split', async (
         assert.equal(outputs[1], outputs[0]);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
   );
 });

@@ -61,7 +61,7 @@ export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
   maxConcurrentStreams: 10_000,
   headerTableSize: 4096,
   maxHeaderListSize: 64 * 1024,
-  maxHeaderBlockSize: 64 * 1024,
+  maxHeaderBlockSize: 256 * 1024,
   maxContinuationFrames: 64,
   maxResets: 1000,
   resetRefillPerSecond: 200,
