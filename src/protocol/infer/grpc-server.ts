@@ -9,6 +9,7 @@ import { readGrpcPlace } from './grpc-place.js';
 import { readGrpcSettings } from './grpc-settings.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, NO_FORMS, type OutputForm } from './output-form.js';
 import { inputExists, unknownRegion } from './parameters.js';
+import { UniqueNames } from './unique-names.js';
 
 export {
   encodeGrpcEmptyResponse,
@@ -50,10 +51,8 @@ export function decodeGrpcInferRequest(
 }
 
 function checkDuplicates({ id, inputs }: InferRequestMessage): void {
-  for (let i = 1; i < inputs.length; i++) {
-    const { name } = inputs[i]!;
-    for (let j = 0; j < i; j++) if (inputs[j]!.name === name) throw inputExists(id, name);
-  }
+  const names = new UniqueNames();
+  for (const { name } of inputs) if (!names.add(name)) throw inputExists(id, name);
 }
 
 function readInputs(message: InferRequestMessage, model: ReadyModel, options: Partial<DecodeOptions>): RequestInput[] {
@@ -106,10 +105,11 @@ function readOutputs(
   options: Partial<DecodeOptions>,
 ): { names: string[]; forms: ReadonlyMap<string, OutputForm> } {
   const names: string[] = [];
+  const unique = new UniqueNames();
   let forms: Map<string, OutputForm> | undefined;
   for (const { name, parameters } of outputs) {
     // An output that is listed twice comes once, in the first form.
-    const first = !names.includes(name);
+    const first = unique.add(name);
     if (first) names.push(name);
     // Without parameters an output has the default form.
     if (parameters.size === 0) continue;

@@ -20,10 +20,12 @@ export function readHttpSettings(parameters: JsonValue | undefined): HttpSetting
   const custom: (readonly [string, ParameterValue])[] = [];
   const settings: RequestSettings = { ...NO_SETTINGS, parameters: custom };
   let binaryDataOutput = false;
-  for (const [key] of parameters.members()) {
+  const first = new Map<string, JsonValue>();
+  for (const [key, given] of parameters.members()) {
     const name = key.asString();
     // A repeated name is visited again, but every look-up finds the first value.
-    const value = firstOf(parameters, name);
+    const value = first.get(name) ?? given;
+    first.set(name, value);
     switch (name) {
       case 'sequence_id':
         settings.correlationId = parse(name, value, readSequenceId);
@@ -73,12 +75,6 @@ export function readCustomParameter(name: string, value: JsonValue): ParameterVa
     default:
       throw invalidArg(`parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
   }
-}
-
-/** The value of the first member of a name, which need not be ASCII. */
-function firstOf(object: JsonValue, name: string): JsonValue {
-  for (const [key, value] of object.members()) if (key.asString() === name) return value;
-  throw jsonError(`attempt to access non-existing object member '${name}'`);
 }
 
 const readBool = (value: JsonValue): boolean => value.asBool();

@@ -368,6 +368,22 @@ describe('decodeHttpInferRequest', () => {
   });
 });
 
+describe('the time for a request', () => {
+  it('grows no faster than its size', () => {
+    const many = 30_000;
+    const list = (make: (i: number) => string) => Array.from({ length: many }, (_, i) => make(i)).join(',');
+    const inputs = list((i) => `{"name":"${i}","datatype":"INT8","shape":[0],"data":[]}`);
+    const outputs = list((i) => `{"name":"${i}"}`);
+    const parameters = list((i) => `"${i}":1`);
+    const body = Buffer.from(`{"inputs":[${inputs}],"outputs":[${outputs}],"parameters":{${parameters}}}`);
+    const { request } = decodeHttpInferRequest(body, undefined, model, { maxInputSize: 1 << 26 });
+    assert.deepEqual(
+      [request.inputs.length, request.requestedOutputs.length, request.parameters.length],
+      [many, many, many],
+    );
+  });
+});
+
 describe('parseInferenceHeaderLength', () => {
   it('reads a leading number', () => {
     assert.deepEqual([undefined, '12', ' +5x', '-3'].map(parseInferenceHeaderLength), [undefined, 12, 5, -3]);

@@ -14,6 +14,7 @@ import { readJsonData } from './json-data.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, JSON_FORM, NO_FORMS } from './output-form.js';
 import { inputExists, NO_SETTINGS, unknownRegion } from './parameters.js';
 import { checkJsonSize } from './shape-limits.js';
+import { UniqueNames } from './unique-names.js';
 
 export { encodeHttpInferResponse, type HttpInferResponse } from './http-response.js';
 
@@ -99,13 +100,14 @@ function readInputs(
   options: DecodeOptions,
 ): RequestInput[] {
   const inputs: RequestInput[] = [];
+  const names = new UniqueNames();
   let blob = jsonLength;
   for (const input of arrayMember(root, 'inputs')) {
     const source = readSource(input);
     const name = stringMember(input, 'name');
     const datatype = stringMember(input, 'datatype');
     const shape = readShape(input);
-    for (const other of inputs) if (other.name === name) throw inputExists(id, name);
+    if (!names.add(name)) throw inputExists(id, name);
     let data: Uint8Array;
     if (source.kind === 'json') data = readJsonData(input, name, datatype, shape, source.data, options.maxInputSize);
     else if (source.kind === 'region') {

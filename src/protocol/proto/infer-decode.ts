@@ -127,6 +127,7 @@ function readTensor(reader: ProtoReader): InferTensorMessage {
   let datatype = '';
   let parameters = NO_PARAMETERS;
   let contents: Uint8Array | undefined;
+  let more: Uint8Array[] | undefined;
   const shape: number[] = [];
   while (reader.pos < end) {
     const field = reader.tag();
@@ -147,14 +148,19 @@ function readTensor(reader: ProtoReader): InferTensorMessage {
         parameters = readParameter(reader, parameters);
         break;
       case tag(5):
-        // A message that comes twice is merged, which for its bytes means: joined.
-        contents = contents === undefined ? reader.view() : Buffer.concat([contents, reader.view()]);
+        if (contents === undefined) contents = reader.view();
+        else {
+          more ??= [contents];
+          more.push(reader.view());
+        }
         break;
       default:
         reader.skip(field);
     }
   }
   reader.end = outer;
+  // A message that comes more than once is merged, which for its bytes means: joined.
+  if (more !== undefined) contents = Buffer.concat(more);
   return { name, datatype, shape, parameters, contents };
 }
 
