@@ -10,6 +10,8 @@ export interface Fault {
   readonly message: string;
   /** Field at fault; of a missing field its own path, or that of the message it should be in. */
   readonly path: FieldPath;
+  /** The file at fault, where it is another than the configuration's. */
+  readonly file?: string;
   /** How to mend it, in one sentence. */
   readonly remedy?: string;
 }

@@ -20,8 +20,11 @@ export interface ExaminationResult {
   readonly config: ModelConfig;
   /** True when there is a configuration even if the user wrote none. */
   readonly provided: boolean;
-  /** False when only running the model's own code tells its inputs and outputs. */
-  readonly judgesTensors: boolean;
+  /**
+   * What can be said of inputs and outputs: `complete` = they are what would be served; `given` = those that are listed
+   * will stay as they are, but completion failed; `unknown` = only running the model's own code tells.
+   */
+  readonly tensors: 'complete' | 'given' | 'unknown';
   /** What stops the version before its configuration is checked again. */
   readonly faults: readonly Fault[];
   /** What could not be made sure, in words. */

@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import { completeBackendFields, noEntries, type VersionEntries } from '../modelconfig/complete-backend-fields.js';
 import { type Fault, throwFirst } from '../modelconfig/fault.js';
 import { configFromJson } from '../modelconfig/json.js';
-import { normalizeModelConfig } from '../modelconfig/normalize.js';
+import { ENSEMBLE_PLATFORM, normalizeModelConfig } from '../modelconfig/normalize.js';
 import type { ParseError } from '../modelconfig/pbtxt/parser.js';
 import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
@@ -41,6 +41,8 @@ export interface PolledModel {
   readonly configPath: string;
   /** Text of the file, where it was read. */
   readonly text: Buffer | undefined;
+  /** True when the configuration could be read and its backend is known, so that later stages can be judged too. */
+  readonly recognised: boolean;
   /** Places of the values in the file. */
   readonly positions: PositionMap | undefined;
   /** What protobuf prints on stderr while the file is read. */
@@ -55,7 +57,7 @@ const DEFAULT_REPO_AGENT_DIRECTORY = '/opt/tritonserver/repoagents';
 export async function pollModel(directory: string, name: string, options: PollOptions): Promise<PolledModel> {
   const configPath = await configPathOf(directory, options.configName);
   const read = await readConfig(directory, configPath, options);
-  const base = { name, directory, configPath, ...read };
+  const base = { name, directory, configPath, recognised: false, ...read };
   if (read.faults.length > 0) return base;
   const faults: Fault[] = [...(await agentFaults(read.config, options))];
   let config = read.config;
@@ -76,7 +78,7 @@ export async function pollModel(directory: string, name: string, options: PollOp
       remedy: `Write name: "${name}", leave 'name' out, or rename the directory.`,
     });
   }
-  return { ...base, config, faults };
+  return { ...base, recognised: config.backend !== '' || config.platform === ENSEMBLE_PLATFORM, config, faults };
 }
 
 /** Throws the first fault, whose message belongs behind `Poll failed for model directory '<m>': `. */
@@ -163,8 +165,9 @@ async function agentFaults(config: ModelConfig, options: PollOptions): Promise<F
   }));
 }
 
-/** Turns an error into a fault. */
-export function faultOf(reason: unknown, rule: string, path: Fault['path'], remedy?: string): Fault {
+/** Turns an error into a fault; `file` = the file at fault, where it is not the configuration's. */
+export function faultOf(reason: unknown, rule: string, path: Fault['path'], remedy?: string, file?: string): Fault {
   const { code, message } = TritonError.from(reason);
-  return { rule, code, message, path, ...(remedy === undefined ? {} : { remedy }) };
+  const more = { ...(remedy === undefined ? {} : { remedy }), ...(file === undefined ? {} : { file }) };
+  return { rule, code, message, path, ...more };
 }

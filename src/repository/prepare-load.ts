@@ -77,7 +77,7 @@ export function finishConfig(config: ModelConfig, provided: boolean): CheckedCon
   return { config: completed, faults };
 }
 
-/** The search for the backend's library: only what is built in can be found. Nothing for ensembles. */
+/** The search for the backend's library: only what is built in can be found. Nothing for models without a backend. */
 export async function backendLibraryFaults(
   config: ModelConfig,
   modelDirectory: string,
@@ -85,7 +85,7 @@ export async function backendLibraryFaults(
   host: Pick<LoadHost, 'hasBackend' | 'backendDirectory'>,
 ): Promise<Fault[]> {
   const { backend, runtime, name } = config;
-  if (config.platform === ENSEMBLE_PLATFORM) return [];
+  if (config.platform === ENSEMBLE_PLATFORM || backend === '') return [];
   const fault = (path: string, message: string, remedy: string): Fault[] => [
     { rule: 'backend-library', code: 'INVALID_ARG', message, path: [path], remedy },
   ];

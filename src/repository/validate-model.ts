@@ -50,14 +50,14 @@ export async function validateModel(
   const findings = new ModelFindings(polled);
   const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
   const base = { name, findings: findings.list, addFaults };
-  if (polled.faults.length > 0) {
-    addFaults(polled.faults);
-    return { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
-  }
+  const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
+  addFaults(polled.faults);
+  if (!polled.recognised) return unknown;
   const selection = await selectVersions(directory, polled.config);
   findings.addSelection(selection);
   const { error } = selection;
   if (error !== undefined) {
+    if (polled.faults.length > 0) return unknown;
     return { ...base, config: polled.config, versions: [], loadError: error.message, judged: false };
   }
   let config = polled.config;
@@ -74,6 +74,7 @@ export async function validateModel(
     addFaults(checked.faults);
     config = checked.config;
   }
+  if (polled.faults.length > 0) return unknown;
   const versions = loadError === '' ? selection.versions : [];
   return { ...base, config, versions, loadError: loadError || undefined, judged };
 }
@@ -112,8 +113,10 @@ async function validateVersion(
     findings.add('warning', examined.doubts);
     const finished = finishConfig(examined.config, polled.configProvided || examined.provided);
     config = finished.config;
-    if (examined.judgesTensors) {
+    if (examined.tensors !== 'unknown') {
       faults.push(...finished.faults, ...(await initFileFaults(directory, config)));
+    }
+    if (examined.tensors === 'complete') {
       faults.push(...(await examined.instanceFaults(config)), ...(await instanceFileFaults(directory, config)));
     }
   } catch (reason) {
@@ -129,10 +132,10 @@ async function fileFaults(directory: string, version: string, config: ModelConfi
   const kind = await kindOf(path);
   if (kind === undefined) {
     const message = `failed to stat file ${path}`;
-    return [{ rule: 'model-file-missing', code: 'INTERNAL', message, path: ['default_model_filename'] }];
+    return [{ rule: 'model-file-missing', code: 'INTERNAL', message, path: [], file: path }];
   }
   const problem = kind === 'file' ? await modelFileProblem(path) : undefined;
-  return problem === undefined ? [] : [{ ...problem, code: 'INTERNAL', path: ['default_model_filename'] }];
+  return problem === undefined ? [] : [{ ...problem, code: 'INTERNAL', path: [], file: path }];
 }
 
 /** Collects findings of one model; the same fault of several versions is told once. */
@@ -156,15 +159,16 @@ class ModelFindings {
   }
 
   add(severity: Finding['severity'], faults: readonly Fault[]): void {
-    for (const { rule, message, path, remedy } of faults) {
+    for (const { rule, message, path, remedy, file } of faults) {
       if (rule === 'config-syntax') continue;
-      const position = placeOf(this.#model.positions, path);
+      const position = file === undefined ? placeOf(this.#model.positions, path) : undefined;
       this.#push({
         severity,
         rule,
         message,
         ...(position === undefined ? {} : { position }),
         ...(remedy === undefined ? {} : { remedy }),
+        ...(file === undefined ? {} : { file }),
       });
     }
   }
@@ -187,12 +191,12 @@ class ModelFindings {
     this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, ...place });
   }
 
-  #push(finding: Omit<Finding, 'model' | 'file'>): void {
+  #push(finding: Omit<Finding, 'model'>): void {
     const key = `${finding.rule}\0${finding.message}\0${finding.position?.line}:${finding.position?.column}`;
     if (this.#told.has(key)) return;
     this.#told.add(key);
     const file = this.#model.text === undefined ? this.#model.directory : this.#model.configPath;
-    this.list.push({ ...finding, file, model: this.#model.name });
+    this.list.push({ file, ...finding, model: this.#model.name });
   }
 }
 

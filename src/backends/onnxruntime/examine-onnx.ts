@@ -20,14 +20,14 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   const { config, autoComplete, backendConfig } = version;
   const doubts: Fault[] = [];
   const opened = await openModel(version, doubts);
-  const result = { provided: true, judgesTensors: true, doubts };
+  const result = { provided: true, tensors: 'complete' as const, doubts };
   const instanceFaults = async (final: ModelConfig): Promise<readonly Fault[]> => [
     ...settingsFaults(final),
     ...(opened.fault === undefined ? modelFaults(final, opened.model) : [opened.fault]),
   ];
   if (!autoComplete || isCompleteOnnxConfig(config)) return { ...result, config, faults: [], instanceFaults };
   if (opened.fault !== undefined) {
-    return { ...result, config, judgesTensors: false, faults: [opened.fault], instanceFaults: async () => [] };
+    return { ...result, config, tensors: 'given', faults: [opened.fault], instanceFaults: async () => [] };
   }
   try {
     const options = { defaultMaxBatchSize: defaultMaxBatchSize(backendConfig), log: silentLog };
@@ -35,7 +35,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   } catch (reason) {
     const path = config.max_batch_size === 0 ? [] : ['max_batch_size'];
     const fault = faultOf(reason, 'onnx-auto-complete', path);
-    return { ...result, config, judgesTensors: false, faults: [fault], instanceFaults: async () => [] };
+    return { ...result, config, tensors: 'given', faults: [fault], instanceFaults: async () => [] };
   }
 }
 
@@ -45,14 +45,11 @@ type Opened = { readonly model: OnnxModel; readonly fault?: undefined } | { read
 async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Opened> {
   const { config } = version;
   const at = ['default_model_filename'];
-  let path: string;
+  let path = joinPath(version.modelDirectory, version.version, config.default_model_filename);
   try {
-    path = locateOnnxFile(
-      joinPath(version.modelDirectory, version.version, config.default_model_filename),
-      config.name,
-    );
+    path = locateOnnxFile(path, config.name);
   } catch (reason) {
-    return { fault: faultOf(reason, 'model-file-missing', at) };
+    return { fault: faultOf(reason, 'model-file-missing', at, undefined, path) };
   }
   const problem = await modelFileProblem(path);
   try {
@@ -62,7 +59,7 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
     return { model };
   } catch (reason) {
     const remedy = problem === undefined ? undefined : `${problem.message}. ${problem.remedy}`;
-    return { fault: faultOf(reason, problem?.rule ?? 'onnx-file', at, remedy) };
+    return { fault: faultOf(reason, problem?.rule ?? 'onnx-file', at, remedy, path) };
   }
 }
 

@@ -17,7 +17,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   return {
     config,
     provided: true,
-    judgesTensors: !version.autoComplete || !/\bdef\s+auto_complete_config\b/.test(source),
+    tensors: version.autoComplete && /\bdef\s+auto_complete_config\b/.test(source) ? 'unknown' : 'complete',
     faults,
     doubts: [],
     instanceFaults: async () => [],
