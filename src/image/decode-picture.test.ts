@@ -59,30 +59,39 @@ test('the EXIF orientation is applied', async () => {
   );
 });
 
-test('a JPEG cut short within its pixels is decoded, one cut within its header is not', async () => {
-  const whole = await sharp({
-    create: {
-      width: 64,
-      height: 64,
-      channels: 3,
-      background: '#a05020',
-      noise: { type: 'gaussian', mean: 128, sigma: 30 },
-    },
-  })
-    .jpeg()
-    .toBuffer();
-  const full = await decodePicture(whole);
-  const cut = await decodePicture(whole.subarray(0, Math.floor(whole.length * 0.6)));
-  assert.deepEqual([cut?.width, cut?.height], [64, 64]);
-  // Rows are whole up to one below which all are that row again.
-  const row = (picture: Picture | undefined, y: number) => [...picture!.data.subarray(y * 192, y * 192 + 192)];
-  const rows = Array.from({ length: 64 }, (_, y) => y).findIndex((y) => String(row(cut, y)) !== String(row(full, y)));
-  assert.ok(rows >= 16 && rows < 48 && (rows + 2) % 16 === 0, `${rows}`);
-  for (let y = rows; y < 64; y++) assert.deepEqual(row(cut, y), row(cut, rows - 1));
-  const noEnd = await decodePicture(whole.subarray(0, -2));
-  assert.deepEqual(noEnd, full);
-  assert.equal(await decodePicture(whole.subarray(0, 100)), undefined);
-});
+const NOISE = {
+  create: {
+    width: 64,
+    height: 64,
+    channels: 3,
+    background: '#a05020',
+    noise: { type: 'gaussian', mean: 128, sigma: 30 },
+  },
+} as const;
+
+/** Rows per row of coding units, and the rows that wait for more below. */
+const kinds = [
+  { name: 'colour at half size', encoder: sharp(NOISE).jpeg(), unit: 16, waiting: 2 },
+  { name: 'colour at full size', encoder: sharp(NOISE).jpeg({ chromaSubsampling: '4:4:4' }), unit: 8, waiting: 0 },
+  { name: 'grey', encoder: sharp(NOISE).toColourspace('b-w').jpeg(), unit: 8, waiting: 0 },
+] as const;
+
+for (const { name, encoder, unit, waiting } of kinds) {
+  test(`a JPEG cut short within its pixels repeats its last row: ${name}`, async () => {
+    const whole = await encoder.toBuffer();
+    const full = await decodePicture(whole);
+    const row = (picture: Picture | undefined, y: number) => [...picture!.data.subarray(y * 192, y * 192 + 192)];
+    for (const part of [0.5, 0.7, 0.9]) {
+      const cut = await decodePicture(whole.subarray(0, Math.floor(whole.length * part)));
+      assert.deepEqual([cut?.width, cut?.height], [64, 64]);
+      const rows = Array.from({ length: 64 }, (_, y) => y).findIndex((y) => `${row(cut, y)}` !== `${row(full, y)}`);
+      assert.ok(rows > 0 && (rows + waiting) % unit === 0, `${rows}`);
+      for (let y = rows; y < 64; y++) assert.deepEqual(row(cut, y), row(cut, rows - 1));
+    }
+    assert.deepEqual(await decodePicture(whole.subarray(0, -2)), full);
+    assert.equal(await decodePicture(whole.subarray(0, 100)), undefined);
+  });
+}
 
 test('a progressive JPEG that is cut short is not decoded', async () => {
   const whole = await sharp(pixels, RAW).jpeg({ progressive: true }).toBuffer();
