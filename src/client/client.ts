@@ -147,7 +147,11 @@ export interface InferenceServerClient {
   unloadModel(name: string, parameters?: { unloadDependents?: boolean }, options?: CallOptions): Promise<void>;
   infer(call: InferCall, options?: CallOptions): Promise<InferResult>;
   /** Encodes a request once, for repeated sending: the data is copied, changes of its buffers have no effect. */
-  prepare(call: InferCall): PreparedCall;
+  /**
+   * `enableEmptyFinalResponse`: gRPC only; asks, in a stream, for a message that says that a request is complete (the
+   * original's clients send this with calls that are no stream, too).
+   */
+  prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall;
   /** Sends a prepared request; the answer is decoded only if asked for. The cheapest way to send the same again. */
   inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult>;
   /** gRPC only; the HTTP client rejects with UNSUPPORTED and says to use gRPC. */

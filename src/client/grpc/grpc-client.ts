@@ -162,8 +162,8 @@ class GrpcClient implements InferenceServerClient {
     );
   }
 
-  prepare(call: InferCall): PreparedCall {
-    return new GrpcPreparedCall(encode(call, false));
+  prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall {
+    return new GrpcPreparedCall(encode(call, options?.enableEmptyFinalResponse ?? false));
   }
 
   async inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult> {

@@ -15,6 +15,9 @@ const CONTEXTS_PER_CONNECTION = 6;
 /** Time between the order to begin and the first send of a schedule, so that all threads have it, nanoseconds. */
 const LEAD_NS = 5e6;
 
+/** How long the end of a run waits for outstanding requests. */
+const STOP_LIMIT_MS = 60_000;
+
 /** One load thread as the main thread sees it. */
 class LoadThread {
   readonly #worker: Worker;
@@ -60,9 +63,13 @@ class LoadThread {
     return pending;
   }
 
+  /** Waits for the requests that are outstanding, but not for ever: a server may never answer. */
   async stop(): Promise<void> {
-    await this.ask({ type: 'stop' }, 'stopped');
+    const stopped = this.ask({ type: 'stop' }, 'stopped');
+    const limit = setTimeout(() => void this.#worker.terminate(), STOP_LIMIT_MS);
+    await stopped;
     await this.#exited;
+    clearTimeout(limit);
   }
 
   #answer(type: LoadAnswer['type']): Promise<LoadAnswer> {

@@ -41,7 +41,7 @@ function sequenceSettings(options: PerfOptions): SequenceSettings {
 
 function parametersOf(options: PerfOptions): Record<string, ParameterValue> {
   if (options.protocol !== 'grpc') return {};
-  const parameters: Record<string, ParameterValue> = { triton_enable_empty_final_response: true };
+  const parameters: Record<string, ParameterValue> = {};
   for (const { name, value, type } of options.requestParameters) {
     if (type === 'string') parameters[name] = value;
     else if (type === 'bool') parameters[name] = value.toLowerCase() === 'true';

@@ -81,6 +81,9 @@ export class RequestMaker {
   }
 }
 
+/** Every gRPC request of the original asks for this, whether its model is decoupled or not. */
+const COMPLETION = { enableEmptyFinalResponse: true };
+
 /** Requests of one client that are always the same, encoded once each. */
 export class PreparedRequests {
   readonly #client: InferenceServerClient;
@@ -95,11 +98,11 @@ export class PreparedRequests {
   /** The encoded request: kept when it has neither id nor sequence. */
   get(plan: RequestPlan): PreparedCall {
     if (plan.id !== '' || plan.sequenceId !== 0 || plan.stream !== 0) {
-      return this.#client.prepare(this.#maker.call(plan));
+      return this.#client.prepare(this.#maker.call(plan), COMPLETION);
     }
     let prepared = this.#prepared[plan.step];
     if (prepared === undefined) {
-      prepared = this.#client.prepare(this.#maker.call(plan));
+      prepared = this.#client.prepare(this.#maker.call(plan), COMPLETION);
       this.#prepared[plan.step] = prepared;
     }
     return prepared;

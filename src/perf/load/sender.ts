@@ -105,7 +105,7 @@ export class StreamSender implements Sender {
   send(plan: RequestPlan, startNs: number, done: (outcome: Outcome) => void): void {
     const sendStartNs = nowNs();
     const call = this.#maker.call(plan);
-    const sending = this.#stream.send(call);
+    const sending = this.#stream.send(call, { enableEmptyFinalResponse: true });
     const pending: PendingStreamRequest = {
       startNs,
       sendNs: nowNs() - sendStartNs,
