@@ -11,6 +11,9 @@ import { reportJson, reportText } from './validation-report.js';
 /** Backends whose models are judged; every other one is reported as missing, as a server would. */
 const BACKENDS: ReadonlySet<string> = new Set(['onnxruntime', 'identity', 'python']);
 
+/** Those of them whose models may leave inputs out of a request. */
+const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'python']);
+
 /** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
 const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
 
@@ -65,7 +68,12 @@ async function optionsOf(flags: Flags): Promise<ValidateOptions> {
     autoComplete: !(flags.disableAutoCompleteConfig ?? flags.strictModelConfig ?? false),
     ...(flags.modelConfigName === undefined ? {} : { configName: flags.modelConfigName }),
     ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
-    host: { gpus, hasBackend: (name) => BACKENDS.has(name), backendDirectory: flags.backendDirectory },
+    host: {
+      gpus,
+      hasBackend: (name) => BACKENDS.has(name),
+      supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name),
+      backendDirectory: flags.backendDirectory,
+    },
     // Settings of one backend win over those for all; later ones over earlier ones.
     backendConfig: (backend) =>
       new Map(

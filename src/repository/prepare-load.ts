@@ -22,8 +22,20 @@ import { joinPath, kindOf } from './local.js';
 export interface LoadHost extends InstanceGroupHost {
   /** True for backends that are built in. */
   hasBackend(name: string): boolean;
+  /** True for backends whose models may leave inputs out of a request. */
+  supportsOptionalInputs(backend: string): boolean;
   /** --backend-directory, which error texts name. */
   readonly backendDirectory: string;
+}
+
+/** Optional inputs of a model whose backend wants all of them. */
+export function optionalInputFaults(config: ModelConfig, supported: boolean): Fault[] {
+  if (supported || config.platform === ENSEMBLE_PLATFORM) return [];
+  return config.input.flatMap(({ name, optional }, i): Fault[] => {
+    if (!optional) return [];
+    const message = `'optional' is set to true for input '${name}' while the backend model doesn't support optional input`;
+    return [{ rule: 'optional-input', code: 'INVALID_ARG', message, path: ['input', i, 'optional'] }];
+  });
 }
 
 /** Where the original looks for backends. */

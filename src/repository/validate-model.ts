@@ -10,7 +10,7 @@ import { joinPath, kindOf } from './local.js';
 import { initFileFaults, instanceFileFaults } from './model-file-faults.js';
 import { modelFileProblem } from './model-file-problem.js';
 import { faultOf, type PolledModel, type PollOptions, pollModel } from './poll-model.js';
-import { finishConfig, type LoadHost, prepareLoad } from './prepare-load.js';
+import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from './prepare-load.js';
 import { selectVersions, type VersionSelection } from './versions.js';
 
 /** What the validator assumes of the server. */
@@ -98,6 +98,7 @@ async function validateVersion(
     }
     const finished = finishConfig(config, polled.configProvided);
     faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
+    faults.push(...optionalInputFaults(finished.config, options.host.supportsOptionalInputs(config.backend)));
     faults.push(...(await instanceFileFaults(directory, finished.config)));
     return { config: finished.config, faults };
   }

@@ -13,6 +13,7 @@ const OPTIONS: ValidateOptions = {
   host: {
     gpus: [],
     hasBackend: (name) => ['identity', 'python', 'onnxruntime'].includes(name),
+    supportsOptionalInputs: () => false,
     backendDirectory: '/b',
   },
   backendConfig: () => new Map(),
@@ -99,6 +100,14 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
     'runtime',
     { 'm/config.pbtxt': `${IDENTITY} runtime: "x.so"`, 'm/1/': '' },
     "error m: unable to find backend library 'x.so' for model 'm', searched: 'R/m/1' 'R/m' '/b/identity' ",
+  ],
+  [
+    'an optional input of a backend that wants all',
+    {
+      'm/config.pbtxt': 'backend: "identity" input { name: "I" data_type: TYPE_FP32 dims: 4 optional: true }',
+      'm/1/': '',
+    },
+    "error m: 'optional' is set to true for input 'I' while the backend model doesn't support optional input",
   ],
   [
     'the name of another model',

@@ -9,7 +9,7 @@ import type {
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
 import { instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../protocol/error.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
 import { readLabels } from '../../repository/labels.js';
 import { joinPath } from '../../repository/local.js';
@@ -18,6 +18,7 @@ import {
   backendLibraryFaults,
   type CheckedConfig,
   finishConfig,
+  optionalInputFaults,
   prepareInstances,
 } from '../../repository/prepare-load.js';
 import { nowNs } from '../clock.js';
@@ -77,7 +78,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   }
   config = passed(finishConfig(config, request.configProvided || completes));
   throwFirst(await initFileFaults(request.directory, config));
-  checkOptionalInputs(config, backend.supportsOptionalInputs ?? false);
+  throwFirst(optionalInputFaults(config, backend.supportsOptionalInputs ?? false));
   const plan = compileModelPlan(config, request.version);
   const labels = await readLabels(request.directory, config);
 
@@ -161,14 +162,6 @@ function mergeCompleted(config: ModelConfig, completed: ModelConfig): ModelConfi
   return merged;
 }
 
-function checkOptionalInputs(config: ModelConfig, supported: boolean): void {
-  const input = config.input.find((candidate) => candidate.optional);
-  if (supported || input === undefined) return;
-  throw invalidArg(
-    `'optional' is set to true for input '${input.name}' while the backend model doesn't support optional input`,
-  );
-}
-
 function instanceSpecs(config: ModelConfig, threads: number): InstanceSpec[] {
   const specs: InstanceSpec[] = [];
   for (const group of config.instance_group) {
@@ -204,7 +197,7 @@ async function createInstances(
   for (const result of made) {
     if (result.status === 'fulfilled') continue;
     const error = TritonError.from(result.reason);
-    log.error(`ERROR: Failed to create instance: ${error.message}`);
+    log.info(`failed to create an instance: ${error.message}`);
     first ??= error;
   }
   if (first === undefined) return instances;
