@@ -197,7 +197,7 @@ async function createInstances(
   for (const result of made) {
     if (result.status === 'fulfilled') continue;
     const error = TritonError.from(result.reason);
-    log.info(`failed to create an instance: ${error.message}`);
+    log.error(`ERROR: Failed to create instance: ${error.message}`);
     first ??= error;
   }
   if (first === undefined) return instances;

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Log } from '../../engine/log.js';
 import { jsonString } from '../../protocol/json/write-json.js';
 import { formatPreamble, type LogFormat, type LogLevel } from './format.js';
+import { SOURCE_NAMES } from './source-names.js';
 import { renderTable } from './table.js';
 
 /** What can be switched while the server runs (and `file`, which cannot). */
@@ -120,12 +121,14 @@ export class ServerLog implements Log {
   }
 }
 
-/** `file:line` of the code that logged: the stack's frame at `depth` (0 = this function). */
+/** Source file and line of the code that logged: the stack's frame at `depth` (0 = this function). */
 function callerOf(depth: number): string {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = depth + 1;
   const stack = new Error().stack ?? '';
   Error.stackTraceLimit = limit;
   const frame = /([^\s()]+):(\d+):\d+\)?$/.exec(stack.split('\n')[depth] ?? '');
-  return frame === null ? 'server:0' : `${path.basename(frame[1] as string).replace(/[^\w.-]/g, '_')}:${frame[2]}`;
+  if (frame === null) return 'server.cc:0';
+  const file = path.basename(frame[1] as string).replace(/[^\w.-]/g, '_');
+  return `${SOURCE_NAMES[file] ?? file}:${frame[2]}`;
 }
