@@ -38,11 +38,23 @@ export function httpSystemError(reason: unknown): TritonError {
   if (reason instanceof TritonError) return reason;
   const { code, message } = describe(reason);
   const broken = reason instanceof Error && reason.name === 'HTTPParserError';
-  const text = broken ? 'Weird server reply' : (HTTP_TEXTS[code] ?? textOfFamily(code));
+  const text = broken
+    ? textOfForeignAnswer(message)
+    : (textOfHandshake(message) ?? HTTP_TEXTS[code] ?? textOfFamily(code));
   const details = opensslReason(message) ?? (message === '' ? code : message);
   return new TritonError('UNAVAILABLE', `HTTP client failed: ${text ?? details}${text ? ` (${details})` : ''}`, {
     cause: reason,
   });
+}
+
+/** An answer that does not even begin like HTTP/1 comes from a server of another protocol. */
+function textOfForeignAnswer(message: string): string {
+  return message.includes('Expected HTTP/') ? 'Unsupported protocol' : 'Weird server reply';
+}
+
+/** A server that hangs up on a TLS greeting speaks no TLS; to Node.js that is a connection like any other. */
+function textOfHandshake(message: string): string | undefined {
+  return message.includes('before secure TLS connection') ? 'SSL connect error' : undefined;
 }
 
 function textOfFamily(code: string): string | undefined {

@@ -72,6 +72,7 @@ async function measure(
   const request = {
     name: options.modelName,
     version: options.modelVersion,
+    url: options.url,
     shapes: options.shapes,
     calls: options.composingModels,
   };

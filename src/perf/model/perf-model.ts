@@ -3,7 +3,7 @@ import type { Datatype } from '../../protocol/datatype.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import { startUpError } from '../perf-error.js';
-import { messageOf } from './message-of.js';
+import { messageOf, messageOfFirstCall } from './message-of.js';
 
 /** An input or output of the measured model. */
 export interface PerfTensor {
@@ -54,13 +54,17 @@ export function composingModelsOf(model: PerfModel, name = model.name): readonly
 /** Asks the server for the model and everything it calls. Throws the original's start-up errors. */
 export async function readPerfModel(
   client: InferenceServerClient,
-  request: ModelId & { readonly shapes: ReadonlyMap<string, readonly number[]>; readonly calls: readonly ModelId[] },
+  request: ModelId & {
+    readonly url: string;
+    readonly shapes: ReadonlyMap<string, readonly number[]>;
+    readonly calls: readonly ModelId[];
+  },
   headers: Readonly<Record<string, string>>,
 ): Promise<PerfModel> {
   const { name, version } = request;
   const options = { headers };
-  const metadata = await client.modelMetadata(name, version, options).catch((reason: unknown) => {
-    throw startUpError('failed to get model metadata', messageOf(reason));
+  const metadata = await client.modelMetadata(name, version, options).catch(async (reason: unknown) => {
+    throw startUpError('failed to get model metadata', await messageOfFirstCall(reason, request.url));
   });
   const config = await client.modelConfig(name, version, options).catch((reason: unknown) => {
     throw startUpError('failed to get model config', messageOf(reason));
