@@ -3,6 +3,7 @@ import type { Endpoint } from './endpoint.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
 import { serveHttp } from './http/serve-http.js';
 import { ServerLog } from './log/server-log.js';
+import { logLimits } from './log-limits.js';
 import { LogSettingsStore } from './log-settings.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
@@ -47,6 +48,7 @@ export async function startServer(
   logOptionTable(log, options, metadata);
   if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log);
   if (created) logEmptyRepositories(options, log);
+  logLimits(options, log);
 
   const context: ServerContext = {
     engine,

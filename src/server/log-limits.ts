@@ -1,0 +1,18 @@
+import type { ServerLog } from './log/server-log.js';
+import type { ServerOptions } from './options/server-options.js';
+
+/** Says which options were taken although this server does not do all that they ask for. */
+export function logLimits(options: ServerOptions, log: ServerLog): void {
+  if (options.modelControlMode === 'poll') {
+    log.info('--model-control-mode=poll: changes of the repository are not followed; restart to pick them up');
+  }
+  if (options.rateLimit) {
+    log.warning('--rate-limit=execution_count: executions are limited by the number of instances, not by resources');
+  }
+  if (options.trace.level.length > 0) {
+    log.warning('--trace-config level: settings are kept and shown, traces are not written');
+  }
+  if (options.allowClientSharedMemory) {
+    log.warning('--allow-client-shm=true: this server cannot use shared memory; registering a region is refused');
+  }
+}
