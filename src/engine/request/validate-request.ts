@@ -8,6 +8,7 @@ import type { Tensor } from '../../protocol/tensor.js';
 import type { InputPlan, ModelPlan } from '../model-plan.js';
 import type { InferenceRequest, RequestInput } from '../request.js';
 import { checkBytesElements } from './check-bytes-elements.js';
+import { hashOrder } from './hash-order.js';
 import { deduceRawInput } from './raw-input.js';
 import { mapReshape } from './reshape.js';
 
@@ -35,7 +36,20 @@ export function requestPrefix(id: string): string {
 /** Validates a request. Throws a TritonError (INVALID_ARG) with the text of the first check that fails. */
 export function validateRequest(plan: ModelPlan, request: InferenceRequest): ValidatedRequest {
   checkDuplicates(request);
-  const inputs = request.raw === undefined ? request.inputs : [deduceRawInput(plan, request, request.raw)];
+  if (request.raw !== undefined) return validate(plan, request, [deduceRawInput(plan, request, request.raw)]);
+  try {
+    return validate(plan, request, request.inputs);
+  } catch (reason) {
+    if (request.inputs.length < 2) throw reason;
+    // Of several wrong inputs the one is named that the original meets first.
+    const byName = new Map(request.inputs.map((input) => [input.name, input]));
+    const inputs = hashOrder([...byName.keys()]).map((name) => byName.get(name)!);
+    validate(plan, request, inputs);
+    throw reason;
+  }
+}
+
+function validate(plan: ModelPlan, request: InferenceRequest, inputs: readonly RequestInput[]): ValidatedRequest {
   const requestedOutputs = checkOutputs(plan, request);
   if (inputs.length > plan.inputs.length || inputs.length < plan.requiredInputs) {
     throw wrongInputCount(plan, request, inputs);

@@ -1,0 +1,192 @@
+/** Starts engines on repositories that a test writes, with a backend whose executions the test holds in its hands. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type {
+  Backend,
+  BackendInstance,
+  ExecutionRequest,
+  ExecutionTimes,
+  InstanceSpec,
+} from '../../src/backends/backend.js';
+import { nowNs } from '../../src/engine/clock.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { ReadyModel } from '../../src/engine/engine-api.js';
+import type { EngineOptions } from '../../src/engine/options.js';
+import type { InferenceRequest, InferenceResponse, RequestInput } from '../../src/engine/request.js';
+
+/** One batch that the gated backend was given. */
+export interface Execution {
+  readonly instance: string;
+  readonly batch: readonly ExecutionRequest[];
+  /** Ids of its requests. */
+  readonly ids: readonly string[];
+  /** Answers every request with its own inputs renamed to outputs, then ends the execution. */
+  finish(): void;
+  /** Ends the execution with an error. */
+  fail(reason: unknown): void;
+}
+
+/** A backend that records its batches and ends them when it is told to. Outputs: OUT = the first input. */
+export class GatedBackend implements Backend {
+  readonly name = 'gated';
+  readonly executions: Execution[] = [];
+  /** True: every batch ends at once. */
+  open = false;
+  #waiting: { count: number; resolve(): void }[] = [];
+
+  async load() {
+    return {
+      createInstance: async (spec: InstanceSpec) => this.#instance(spec.name),
+      unload: async () => {},
+    };
+  }
+
+  /** Resolves when so many batches were begun in all. */
+  async begun(count: number): Promise<void> {
+    if (this.executions.length >= count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+  }
+
+  #instance(name: string): BackendInstance {
+    return {
+      name,
+      concurrency: 1,
+      close: async () => {},
+      execute: (batch) => {
+        const { promise, finish, fail } = this.#gate(batch);
+        this.executions.push({ instance: name, batch, ids: batch.map(({ id }) => id), finish, fail });
+        for (const waiting of this.#waiting) if (this.executions.length >= waiting.count) waiting.resolve();
+        if (this.open) finish();
+        return promise;
+      },
+    };
+  }
+
+  #gate(batch: readonly ExecutionRequest[]) {
+    const computeStart = nowNs();
+    let finish = (): void => {};
+    let fail = (_reason: unknown): void => {};
+    const promise = new Promise<ExecutionTimes>((resolve, reject) => {
+      finish = () => {
+        for (const request of batch) request.respond({ outputs: [{ ...request.inputs[0]!, name: 'OUT' }] }, true);
+        const computeEnd = nowNs();
+        resolve({ computeStart, inputEnd: computeStart, outputStart: computeEnd, computeEnd });
+      };
+      fail = reject;
+    });
+    return { promise, finish, fail };
+  }
+}
+
+/** A started engine, what it logged, and how to end it. */
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly repository: string;
+  /** Lines such as `E failed to load ...`. */
+  readonly log: string[];
+  write(files: Readonly<Record<string, string | Uint8Array>>): void;
+  close(): Promise<void>;
+}
+
+/** Starts an engine on a repository with these files (a path that ends in `/` is a folder). */
+export async function startEngine(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  options: Partial<EngineOptions> = {},
+): Promise<TestEngine> {
+  const root = mkdtempSync(path.join(tmpdir(), 'triton-engine-'));
+  const write = (more: Readonly<Record<string, string | Uint8Array>>): void => {
+    for (const [name, content] of Object.entries(more)) {
+      const target = path.join(root, name);
+      mkdirSync(name.endsWith('/') ? target : path.dirname(target), { recursive: true });
+      if (!name.endsWith('/')) writeFileSync(target, content);
+    }
+  };
+  write(files);
+  const log: string[] = [];
+  const engine = await Engine.start({
+    repositories: [root],
+    backendConfig: [],
+    autoComplete: true,
+    modelControlMode: 'none',
+    loadModels: [],
+    strictReadiness: true,
+    log: {
+      info: (message) => log.push(`I ${message}`),
+      warning: (message) => log.push(`W ${message}`),
+      error: (message) => log.push(`E ${message}`),
+      verbose() {},
+    },
+    ...options,
+  });
+  return {
+    engine,
+    repository: root,
+    log,
+    write,
+    async close() {
+      await engine.stop(10_000);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A request with everything at its default. */
+export function makeRequest(inputs: readonly RequestInput[], more: Partial<InferenceRequest> = {}): InferenceRequest {
+  return {
+    id: '',
+    inputs,
+    requestedOutputs: [],
+    parameters: [],
+    correlationId: 0n,
+    sequenceStart: false,
+    sequenceEnd: false,
+    priority: 0n,
+    timeoutMicroseconds: 0n,
+    ...more,
+  };
+}
+
+/** An INT32 tensor of a request. */
+export function int32(name: string, shape: readonly number[], values: readonly number[]): RequestInput {
+  return { name, datatype: 'INT32', shape, data: new Uint8Array(Int32Array.from(values).buffer) };
+}
+
+/** A BYTES tensor of a request. */
+export function strings(
+  name: string,
+  shape: readonly number[],
+  values: readonly (string | Uint8Array)[],
+): RequestInput {
+  const parts = values.map((text) => {
+    const bytes = Buffer.from(text as string);
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  });
+  return { name, datatype: 'BYTES', shape, data: Buffer.concat(parts) };
+}
+
+/** Values of an INT32 output of a response. */
+export function int32Values(response: InferenceResponse, name: string): number[] {
+  const { data } = response.outputs.find((output) => output.name === name)!;
+  return [...new Int32Array(new Uint8Array(data).buffer)];
+}
+
+/** Submits a request and resolves with its final response. Refusals reject. */
+export function infer(model: ReadyModel, request: InferenceRequest): Promise<InferenceResponse> {
+  return new Promise((resolve, reject) => {
+    try {
+      model.submit(request, (response, final) => {
+        if (final && response !== undefined) resolve(response);
+      });
+    } catch (reason) {
+      reject(reason);
+    }
+  });
+}
+
+/** Resolves after the event loop has turned a few times: everything that can happen without a timer has happened. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+}
