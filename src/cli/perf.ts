@@ -45,6 +45,7 @@ async function measure(options: Options): Promise<number> {
       print,
       warn,
       interrupted: stop.requested,
+      version: packageVersion(),
       progress: chart ? new TerminalProgress(process.stderr, levelName(options)) : SILENT,
     });
     if (chart && levels.length > 0) {

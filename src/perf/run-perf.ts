@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { InferenceServerClient } from '../client/index.js';
 import { createClient } from '../client/index.js';
+import { nowNs } from '../engine/clock.js';
 import { clientOptionsOf, headersOf } from './client-options.js';
 import type { InputData } from './input/input-data.js';
 import { readInputData } from './input/read-input-data.js';
@@ -27,6 +28,7 @@ import { PerfError, startUpError } from './perf-error.js';
 import { writeCsvReports } from './report/csv-report.js';
 import { formatG } from './report/format-number.js';
 import { levelReport, passLine } from './report/level-report.js';
+import { type ExportedLevel, writeProfileExport } from './report/profile-export.js';
 import type { ProgressListener } from './report/progress.js';
 import { settingsBlock } from './report/settings-block.js';
 import type { ReportedLevel } from './report/summary.js';
@@ -42,6 +44,8 @@ export interface RunSurroundings {
   /** True once the user asked to stop. */
   interrupted(): boolean;
   readonly progress: ProgressListener;
+  /** Version of this program, for the profile export. */
+  readonly version: string;
 }
 
 /** What was measured. */
@@ -97,12 +101,19 @@ async function measure(
   }
   for (const line of summary(run.levels, options)) print(line);
   if (options.reportFile !== '' && run.levels.length > 0) writeCsvReports(run.levels, { options, model }, warn);
+  if (options.profileExportFile !== '') {
+    const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
+    const { version } = surroundings;
+    writeProfileExport({ options, model, data, levels: run.exported, version, epochOffsetNs }, warn);
+  }
   return { options, model, levels: run.levels };
 }
 
 /** One run: the load, the meter and what they found. */
 class Run {
   readonly levels: ReportedLevel[] = [];
+  /** Every level that was begun, for the profile export. */
+  readonly exported: ExportedLevel[] = [];
   readonly #options: PerfOptions;
   readonly #model: PerfModel;
   readonly #data: InputData;
@@ -164,7 +175,8 @@ class Run {
     progress.levelStarted(shown);
     const meter = this.#meter as unknown as LevelMeter;
     const generator = this.#generator as LoadGenerator;
-    const details = { requests: [], boundariesNs: [] };
+    const details: ExportedLevel = { level: shown, requests: [], boundariesNs: [] };
+    this.exported.push(details);
     const outcome = await meter.measure(() => generator.apply(plan(options.requestCount, 'measure')), isFresh, details);
     const verdict = this.#judge(
       level,

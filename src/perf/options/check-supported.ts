@@ -35,9 +35,6 @@ export function checkSupportedFeatures(options: PerfOptions, warn: (line: string
   if (options.collectMetrics) {
     throw unsupported('--collect-metrics', "Read the server's metrics endpoint beside the measurement.");
   }
-  if (options.profileExportFile !== '') {
-    throw unsupported('--profile-export-file', 'Use -f for a report in CSV format.');
-  }
   if (options.verbosity > 1) {
     warn('triton perf: -v was given twice, but the messages on the wire are not shown; going on as with one -v.');
   }
