@@ -126,8 +126,10 @@ export class Connection implements Http1Connection, ReplyOwner {
     }
     this.#state = State.HEAD;
     if (this.#advancing) return;
-    this.writer.flush();
-    this.#advance();
+    // At the end of the turn: the answers of many connections then leave one right behind the other, and the peer's
+    // process is woken once for all of them (measured: a quarter less CPU per request at 16 connections).
+    this.writer.schedule();
+    if (this.#input.size > 0) this.#advance();
     this.#regulate();
   }
 
