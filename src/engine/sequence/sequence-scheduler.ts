@@ -172,6 +172,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       const entry = this.#backlog.open(key);
       entry.add(task);
       this.#armTimer(entry.deadlineNs);
+      this.#timer?.ref();
       return;
     }
     this.#held++;
@@ -214,8 +215,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     clearTimeout(this.#timer);
     this.#timerAt = at;
     this.#timer = setTimeout(this.#onTimer, Math.max(1, Math.ceil((at - nowNs()) / 1e6)));
-    // Idle sequences alone do not keep a process alive.
-    this.#timer.unref();
+    // Idle sequences alone do not keep a process alive; requests that wait for their slots do.
+    if (this.#backlog.length === 0) this.#timer.unref();
   }
 
   #timerFired(): void {
