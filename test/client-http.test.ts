@@ -340,7 +340,7 @@ test('errors below the protocol have the texts of the original, with the reason'
   await withRawServer(
     (socket) => socket.once('data', () => socket.end('SSH-2.0 hello\r\n')),
     async (address) => {
-      assert.match((await failureOf({ url: address })).message, /^HTTP client failed: Weird server reply \(/);
+      assert.match((await failureOf({ url: address })).message, /^HTTP client failed: Unsupported protocol \(/);
     },
   );
   await withRawServer(

@@ -146,10 +146,10 @@ export interface InferenceServerClient {
   ): Promise<void>;
   unloadModel(name: string, parameters?: { unloadDependents?: boolean }, options?: CallOptions): Promise<void>;
   infer(call: InferCall, options?: CallOptions): Promise<InferResult>;
-  /** Encodes a request once, for repeated sending: the data is copied, changes of its buffers have no effect. */
   /**
-   * `enableEmptyFinalResponse`: gRPC only; asks, in a stream, for a message that says that a request is complete (the
-   * original's clients send this with calls that are no stream, too).
+   * Encodes a request once, for repeated sending: the data is copied, changes of its buffers have no effect.
+   * `enableEmptyFinalResponse` (gRPC only) asks, in a stream, for a message that says that a request is complete; the
+   * original's clients send it with other calls too.
    */
   prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall;
   /** Sends a prepared request; the answer is decoded only if asked for. The cheapest way to send the same again. */

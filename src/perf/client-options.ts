@@ -16,7 +16,9 @@ export function clientOptionsOf(options: PerfOptions): ClientOptions & { readonl
     url: options.url,
     maxConnections: options.async ? ASYNC_CONNECTIONS : 1,
     ...(tls === undefined ? {} : { tls }),
-    ...(protocol === 'grpc' ? { compression: options.grpcCompression } : {}),
+    ...(protocol === 'grpc'
+      ? { compression: options.grpcCompression }
+      : { inputFormat: options.inputTensorFormat, outputFormat: options.outputTensorFormat }),
   };
 }
 

@@ -84,7 +84,7 @@ async function measure(
   checkSupportedFeatures(options, warn);
   checkModel(options, model, warn);
   const data = readInputData(model, options, print);
-  const setup = makeSetup(options, model, data);
+  const setup = makeSetup(options, model, data, warn);
   const server = await client.serverMetadata({ headers }).catch((reason: unknown) => {
     throw startUpError('unable to get server metadata', messageOf(reason));
   });

@@ -8,7 +8,12 @@ import { PerfError } from '../perf-error.js';
 import type { LoadSetup, SequenceSettings } from './load-messages.js';
 
 /** What the load threads have to know. Throws for data that cannot be batched. */
-export function makeSetup(options: PerfOptions, model: PerfModel, data: InputData): LoadSetup {
+export function makeSetup(
+  options: PerfOptions,
+  model: PerfModel,
+  data: InputData,
+  warn: (line: string) => void,
+): LoadSetup {
   checkBatches(options, model, data);
   return {
     client: clientOptionsOf(options),
@@ -17,7 +22,7 @@ export function makeSetup(options: PerfOptions, model: PerfModel, data: InputDat
     modelVersion: model.version,
     inputs: model.inputs.map(({ name, datatype, isShapeTensor }) => ({ name, datatype, isShapeTensor })),
     outputs: model.outputs.map(({ name }) => ({ name })),
-    parameters: parametersOf(options),
+    parameters: parametersOf(options, warn),
     batching: model.maxBatchSize > 0,
     batchSize: Math.max(1, options.batchSize),
     data,
@@ -39,17 +44,14 @@ function sequenceSettings(options: PerfOptions): SequenceSettings {
   };
 }
 
-function parametersOf(options: PerfOptions): Record<string, ParameterValue> {
+function parametersOf(options: PerfOptions, warn: (line: string) => void): Record<string, ParameterValue> {
   if (options.protocol !== 'grpc') return {};
   const parameters: Record<string, ParameterValue> = {};
   for (const { name, value, type } of options.requestParameters) {
     if (type === 'string') parameters[name] = value;
     else if (type === 'bool') parameters[name] = value.toLowerCase() === 'true';
     else if (type === 'int') parameters[name] = BigInt(Number.parseInt(value, 10) || 0);
-    else
-      throw new PerfError(
-        `error: --request-parameter ${name}: unknown type '${type}'; the types are string, int and bool.`,
-      );
+    else warn(`WARNING: --request-parameter ${name} is left out: its type '${type}' is not string, int or bool.`);
   }
   return parameters;
 }

@@ -23,12 +23,6 @@ export function checkSupportedFeatures(options: PerfOptions, warn: (line: string
   if (options.sharedMemory !== 'none') {
     throw unsupported(`--shared-memory ${options.sharedMemory}`, 'Leave it out: tensors then travel in the requests.');
   }
-  if (options.inputTensorFormat === 'json') {
-    throw unsupported('--input-tensor-format json', 'Leave it out: tensors then travel as binary data.');
-  }
-  if (options.outputTensorFormat === 'json') {
-    throw unsupported('--output-tensor-format json', 'Leave it out: tensors then travel as binary data.');
-  }
   if (options.trace.size > 0) {
     throw unsupported('changing the trace settings', "Use the server's trace API before the measurement.");
   }

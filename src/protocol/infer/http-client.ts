@@ -33,7 +33,7 @@ export interface HttpInferRequest {
 export function encodeHttpInferRequest(call: InferCall, options: HttpEncodeOptions = {}): HttpInferRequest {
   const { binaryInputs = true, binaryOutputs = true } = options;
   const body = new BodyBuilder();
-  body.text(call.id === undefined || call.id === '' ? '{' : `{"id":${jsonString(call.id)},`);
+  body.text(call.id === undefined ? '{' : `{"id":${jsonString(call.id)},`);
   const parameters = requestParameters(call, binaryOutputs);
   if (parameters.length > 0) body.text(`"parameters":${jsonParameters(parameters)},`);
   body.text('"inputs":[');
@@ -138,7 +138,7 @@ function requestParameters(call: InferCall, binaryOutputs: boolean): [string, Pa
 
 function writeInput(body: BodyBuilder, input: InferInput, binary: boolean): void {
   const { name, datatype, shape, sharedMemory } = input;
-  body.text(`{"name":${jsonString(name)},"shape":[${shape.join(',')}],"datatype":"${datatype}",`);
+  body.text(`{"name":${jsonString(name)},"datatype":"${datatype}","shape":[${shape.join(',')}],`);
   if (sharedMemory !== undefined) {
     body.text(`"parameters":{${placeMembers(sharedMemory)}}}`);
     return;
