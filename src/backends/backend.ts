@@ -2,7 +2,9 @@
  * What a backend is: it completes configurations, loads one version of a model, makes instances of it, and executes
  * batches. Schedulers, statistics, validation of requests and lifecycle are the engine's; a new backend is a new folder.
  */
+import type { InferenceEngine } from '../engine/engine-api.js';
 import type { Log } from '../engine/log.js';
+import type { CustomMetrics } from '../engine/statistics/custom-metrics.js';
 import type { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
@@ -16,6 +18,14 @@ export interface BackendOptions {
   /** Cores to be divided over all instances of all models. */
   readonly threadBudget: number;
   readonly log: Log;
+  /** What models may ask of the server that runs them; absent where there is none (the checker, tests). */
+  readonly host?: BackendHost;
+}
+
+/** The server, as models see it: calls of other models, model control, metrics of their own. */
+export interface BackendHost {
+  readonly engine: Pick<InferenceEngine, 'model' | 'isModelReady' | 'load' | 'unload'>;
+  readonly metrics: CustomMetrics;
 }
 
 /** Where one version of a model lies. */
@@ -70,6 +80,8 @@ export interface BackendInstance {
   readonly concurrency: number;
   /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
   readonly healthy?: boolean;
+  /** Asks the model itself whether it is ready, where it has a say; false also when it takes too long. */
+  checkReady?(): Promise<boolean>;
   /**
    * Executes a batch. Every request must be answered through its `respond` (final exactly once), before or after the
    * promise settles (decoupled models answer later). A rejection answers every request of the batch that has no final
@@ -97,6 +109,8 @@ export interface ExecutionRequest {
   readonly timeoutMicroseconds: bigint;
   /** True once the client went away or cancelled; long-running backends poll it. */
   readonly cancelled: boolean;
+  /** Set by a backend that wants to be told at once when the client goes away or cancels. */
+  onCancelled?: (() => void) | undefined;
   /** Answers. Outputs carry the backend's shapes; the engine maps `reshape` back. */
   respond(response: ExecutionResponse | undefined, final: boolean): void;
 }
@@ -116,4 +130,8 @@ export interface ExecutionTimes {
   readonly inputEnd: number;
   readonly outputStart: number;
   readonly computeEnd: number;
+  /** True: the execution failed as a whole, but it took place and counts as one; its requests have been answered. */
+  readonly failed?: boolean;
+  /** True: requests without a final response are answered later, also those of models that are not decoupled. */
+  readonly answersLater?: boolean;
 }

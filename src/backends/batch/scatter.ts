@@ -1,40 +1,56 @@
 import { requestPrefix } from '../../engine/request/validate-request.js';
-import { elementSize } from '../../protocol/datatype.js';
+import { elementCount, elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { ExecutionRequest } from '../backend.js';
+import { pieceShape, type ScatteredOutput } from './scattered-outputs.js';
 
 /**
  * Splits the outputs of a batch back into its requests and answers them: along dimension 0 for models that batch
  * (views, no copies), whole tensors for others. Requests get the outputs they asked for, in the order of `outputs`.
  * A tensor with too few rows fails just the requests that it does not reach (spec: runtime, section 1.8).
  */
-export function scatterOutputs(batch: readonly ExecutionRequest[], outputs: readonly Tensor[], batches: boolean): void {
-  if (batch.length === 1) {
+export function scatterOutputs(
+  batch: readonly ExecutionRequest[],
+  outputs: readonly Tensor[],
+  batches: boolean,
+  scattered: ReadonlyMap<string, ScatteredOutput> = NONE,
+): void {
+  if (batch.length === 1 && scattered.size === 0) {
     answerWhole(batch[0]!, outputs, batches);
     return;
   }
   const cursors = outputs.map((output) => new Cursor(output));
   let rowsBefore = 0;
   for (const request of batch) {
-    const rows = request.inputs[0]?.shape[0] ?? 1;
+    const rows = batches ? (request.inputs[0]?.shape[0] ?? 1) : 1;
     const parts: Tensor[] = [];
     let error: TritonError | undefined;
     for (let i = 0; i < outputs.length; i++) {
       const output = outputs[i]!;
-      const available = output.shape[0] ?? 0;
+      const cursor = cursors[i]!;
       const wanted = request.requestedOutputs.includes(output.name);
-      if (rowsBefore + rows > available) {
-        if (wanted) error ??= tooSmall(request, output, rowsBefore + rows);
-        continue;
+      const scatter = scattered.get(output.name);
+      let part: Tensor | undefined;
+      if (scatter !== undefined) {
+        const shape = pieceShape(scatter, request);
+        part = { ...output, shape, data: cursor.take(elementCount(shape)) };
+      } else if (!batches) {
+        part = output;
+      } else if (rowsBefore + rows <= (output.shape[0] ?? 0)) {
+        const shape = [rows, ...output.shape.slice(1)];
+        part = { ...output, shape, data: cursor.take(elementCount(shape)) };
+      } else if (wanted) {
+        error ??= tooSmall(request, output, rowsBefore + rows);
       }
-      const data = cursors[i]!.take(rows);
-      if (wanted) parts.push({ ...output, shape: [rows, ...output.shape.slice(1)], data });
+      if (wanted && part !== undefined) parts.push(part);
     }
     rowsBefore += rows;
     request.respond(error === undefined ? { outputs: parts } : { outputs: [], error }, true);
   }
 }
+
+const NONE: ReadonlyMap<string, ScatteredOutput> = new Map();
 
 function answerWhole(request: ExecutionRequest, outputs: readonly Tensor[], batches: boolean): void {
   const wanted =
@@ -52,8 +68,8 @@ function answerWhole(request: ExecutionRequest, outputs: readonly Tensor[], batc
         return;
       }
       // More rows than the request has: the ones in front are its own.
-      const data = new Cursor(output).take(rows);
-      const cut = { ...output, shape: [rows, ...output.shape.slice(1)], data };
+      const shape = [rows, ...output.shape.slice(1)];
+      const cut = { ...output, shape, data: new Cursor(output).take(elementCount(shape)) };
       answerWhole(request, wanted.with(i, cut), batches);
       return;
     }
@@ -69,22 +85,19 @@ function tooSmall(request: ExecutionRequest, output: Tensor, needed: number): Tr
   );
 }
 
-/** Takes rows off the front of a tensor. */
+/** Takes elements off the front of a tensor. */
 class Cursor {
   readonly #data: Uint8Array;
   readonly #elementSize: number;
-  readonly #rowElements: number;
   #position = 0;
 
   constructor(output: Tensor) {
     this.#data = output.data;
     this.#elementSize = elementSize(output.datatype);
-    this.#rowElements = output.shape.slice(1).reduce((product, dim) => product * dim, 1);
   }
 
-  take(rows: number): Uint8Array {
+  take(elements: number): Uint8Array {
     const start = this.#position;
-    const elements = rows * this.#rowElements;
     if (this.#elementSize > 0) this.#position += elements * this.#elementSize;
     else this.#position = skipStrings(this.#data, start, elements);
     return this.#data.subarray(start, this.#position);

@@ -2,8 +2,10 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../backend.js';
+import { batchInputTensors } from '../batch/batch-inputs.js';
 import { gatherInputs, gatherOwned } from '../batch/gather.js';
 import { scatterOutputs } from '../batch/scatter.js';
+import { type ScatteredOutput, scatteredOutputs } from '../batch/scattered-outputs.js';
 import type { InlineSession } from './inline-session.js';
 import type { SessionWorker } from './session-worker.js';
 
@@ -20,6 +22,8 @@ export class OnnxInstance implements BackendInstance {
   readonly #batches: boolean;
   readonly #ragged: ReadonlySet<string>;
   readonly #unfeedable: ReadonlySet<string>;
+  readonly #batchInputs: ModelConfig['batch_input'];
+  readonly #scattered: ReadonlyMap<string, ScatteredOutput>;
   readonly #inline: InlineSession | undefined;
   readonly #start: () => Promise<SessionWorker>;
   readonly #sortedNames = new WeakMap<readonly string[], readonly string[]>();
@@ -40,6 +44,8 @@ export class OnnxInstance implements BackendInstance {
     this.#batches = config.max_batch_size > 0;
     this.#ragged = new Set(config.input.filter((input) => input.allow_ragged_batch).map((input) => input.name));
     this.#unfeedable = unfeedable;
+    this.#batchInputs = config.batch_input;
+    this.#scattered = scatteredOutputs(config);
     this.#inline = inline;
     this.#worker = worker;
     this.#start = start;
@@ -55,8 +61,9 @@ export class OnnxInstance implements BackendInstance {
     const outputs = this.#outputNames(batch);
     const bytes = byteSize(batch);
     if (!this.#inline?.accepts(bytes)) return this.#runInThread(batch, outputs, bytes);
-    const result = this.#inline.run(gatherInputs(batch, this.#ragged), outputs, bytes);
-    scatterOutputs(batch, result.outputs, this.#batches);
+    const inputs = this.#withBatchInputs(gatherInputs(batch, this.#ragged), batch);
+    const result = this.#inline.run(inputs, outputs, bytes);
+    scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
     return result.times;
   }
 
@@ -72,12 +79,17 @@ export class OnnxInstance implements BackendInstance {
     bytes: number,
   ): Promise<ExecutionTimes> {
     const worker = this.#worker?.alive ? this.#worker : await this.#startWorker();
-    const result = await worker.run(gatherOwned(batch, this.#ragged), outputs);
-    scatterOutputs(batch, result.outputs, this.#batches);
+    const inputs = this.#withBatchInputs(gatherOwned(batch, this.#ragged), batch);
+    const result = await worker.run(inputs, outputs);
+    scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
     const { computeStart, computeEnd } = result.times;
     this.#runNs = 0.8 * this.#runNs + 0.2 * (computeEnd - computeStart);
     this.#inline?.learn(bytes, computeEnd - computeStart);
     return result.times;
+  }
+
+  #withBatchInputs(inputs: readonly Tensor[], batch: readonly ExecutionRequest[]): readonly Tensor[] {
+    return this.#batchInputs.length === 0 ? inputs : [...inputs, ...batchInputTensors(this.#batchInputs, batch)];
   }
 
   /** Starts the thread, or another one after it died. */
