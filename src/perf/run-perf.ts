@@ -80,6 +80,7 @@ async function measure(
     shapes: options.shapes,
     calls: options.composingModels,
   };
+  await setTrace(options, client, headers);
   const model = await readPerfModel(client, request, headers);
   checkSupportedFeatures(options, warn);
   checkModel(options, model, warn);
@@ -107,6 +108,21 @@ async function measure(
     writeProfileExport({ options, model, data, levels: run.exported, version, epochOffsetNs }, warn);
   }
   return { options, model, levels: run.levels };
+}
+
+/** Changes the server's global trace settings, if any were given (settings in the order of their names). */
+async function setTrace(
+  { trace }: PerfOptions,
+  client: InferenceServerClient,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (trace.size === 0) return;
+  const entries = [...trace].sort(([a], [b]) => (a < b ? -1 : 1));
+  // The level is a list of words on the wire.
+  const settings = entries.map(([name, value]) => [name, name === 'trace_level' ? [value] : value] as const);
+  await client.control.updateTraceSettings(Object.fromEntries(settings), '', { headers }).catch((reason: unknown) => {
+    throw startUpError('failed to create triton client backend', messageOf(reason));
+  });
 }
 
 /** One run: the load, the meter and what they found. */

@@ -23,9 +23,6 @@ export function checkSupportedFeatures(options: PerfOptions, warn: (line: string
   if (options.sharedMemory !== 'none') {
     throw unsupported(`--shared-memory ${options.sharedMemory}`, 'Leave it out: tensors then travel in the requests.');
   }
-  if (options.trace.size > 0) {
-    throw unsupported('changing the trace settings', "Use the server's trace API before the measurement.");
-  }
   if (options.collectMetrics) {
     throw unsupported('--collect-metrics', "Read the server's metrics endpoint beside the measurement.");
   }
