@@ -59,7 +59,7 @@ export function loadOrtBinding(): Binding {
   if (loaded !== undefined) return loaded;
   const require = createRequire(import.meta.url);
   const api = require('onnxruntime-node') as { Tensor: Binding['tensor']; env: { logLevel: string } };
-  api.env.logLevel = 'error';
+  api.env.logLevel = 'fatal';
   const native = require('onnxruntime-node/dist/binding.js') as {
     binding: { InferenceSession: Binding['session'] };
     initOrt(): void;

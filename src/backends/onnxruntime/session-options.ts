@@ -20,8 +20,8 @@ const GRAPH_LEVELS: Readonly<Record<number, OrtSessionOptions['graphOptimization
   2: 'disabled',
 };
 
-/** Only these severities of the runtime reach the console: error and fatal. */
-const LOG_SEVERITY = 3;
+/** Only what is fatal reaches the console from the runtime itself: errors of a run are answered to the request. */
+const LOG_SEVERITY = 4;
 
 /** Reads the settings. Throws INVALID_ARG for values that the server refuses; unknown keys are ignored as there. */
 export function readSessionSettings(config: ModelConfig): SessionSettings {
