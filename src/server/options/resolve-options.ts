@@ -1,5 +1,6 @@
 import { getopt } from '../../cli/getopt.js';
-import { OPTION_TABLE, type ParseState } from './option-table.js';
+import type { ParseState } from './option-spec.js';
+import { OPTION_TABLE } from './option-table.js';
 import { BadOption, parseInt32, parsePair } from './parse-value.js';
 import { defaultServerOptions, type OptionsDraft, type ServerOptions } from './server-options.js';
 

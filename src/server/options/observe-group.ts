@@ -1,0 +1,110 @@
+import { absentEndpoint, checked, type OptionSpec, option, type ParseState, text } from './option-spec.js';
+import { parseTraceConfig } from './parse-trace-config.js';
+import { BadOption, parseBool, parseGroupedSetting, parseInt32, parsePair, parsePort } from './parse-value.js';
+
+const METRICS = 'Metrics';
+
+const OTHER_ENDPOINTS: OptionSpec[] = [
+  absentEndpoint('allow-sagemaker', 'Sagemaker'),
+  checked('Sagemaker', 'sagemaker-port', 'integer', parsePort, 'Accepted without effect.'),
+  checked(
+    'Sagemaker',
+    'sagemaker-safe-port-range',
+    '<integer>-<integer>',
+    (v) => parsePair(v, '-').map(parseInt32),
+    'The other endpoints must have ports in this range.',
+  ),
+  checked('Sagemaker', 'sagemaker-thread-count', 'integer', parseInt32, 'Accepted without effect.'),
+  absentEndpoint('allow-vertex-ai', 'Vertex'),
+  checked('Vertex', 'vertex-ai-port', 'integer', parsePort, 'Accepted without effect.'),
+  checked('Vertex', 'vertex-ai-thread-count', 'integer', parseInt32, 'Accepted without effect.'),
+  checked('Vertex', 'vertex-ai-default-model', 'string', text, 'Accepted without effect.'),
+];
+
+const METRICS_OPTIONS: OptionSpec[] = [
+  option(
+    METRICS,
+    'allow-metrics',
+    'boolean',
+    parseBool,
+    (d, v) => (d.metrics.enabled = v),
+    'Serve metrics. Default true.',
+  ),
+  checked(METRICS, 'allow-gpu-metrics', 'boolean', parseBool, 'Accepted; there are no GPU gauges yet.'),
+  option(
+    METRICS,
+    'allow-cpu-metrics',
+    'boolean',
+    parseBool,
+    (d, v) => (d.metrics.cpu = v),
+    'Show the use of CPU and memory. Default true.',
+  ),
+  option(
+    METRICS,
+    'metrics-address',
+    'string',
+    text,
+    (d, v) => (d.metrics.address = v),
+    'Address to listen on. Default: that of HTTP.',
+  ),
+  option(
+    METRICS,
+    'metrics-port',
+    'integer',
+    parsePort,
+    (d, v) => (d.metrics.port = v),
+    'Port; 0 = any free port. Default 8002.',
+  ),
+  option(
+    METRICS,
+    'metrics-interval-ms',
+    'float',
+    parseInt32,
+    (d, v) => (d.metrics.intervalMs = v),
+    'CPU and memory gauges are renewed twice in this time. Default 2000.',
+  ),
+  {
+    group: METRICS,
+    name: 'metrics-config',
+    argument: '<string>=<string>',
+    help: 'SETTING=VALUE with the setting counter_latencies (true or false). May be given several times.',
+    apply: applyMetricsConfig,
+  },
+];
+
+function applyMetricsConfig(value: string, { draft, unsupported }: ParseState): void {
+  const at = value.indexOf('=');
+  const comma = value.indexOf(',');
+  if (at <= 0 || at === value.length - 1 || (comma >= 0 && comma < at)) {
+    throw new BadOption(`--metrics-config option format is <setting>=<value>. Got ${value}`);
+  }
+  const [setting, wanted] = [value.slice(0, at), value.slice(at + 1)];
+  if (setting === 'counter_latencies') {
+    if (wanted === 'true' || wanted === 'false') draft.metrics.counterLatencies = wanted === 'true';
+  } else if (/^(histogram|summary)_latencies$/.test(setting) && wanted === 'true') {
+    unsupported.push(`--metrics-config=${value}: this server has no histograms and summaries of latencies yet`);
+  }
+}
+
+const TRACE_FORMAT = "--trace-config option format is '<trace mode>,<setting>=<value>'. Got ";
+const TRACING: OptionSpec[] = [
+  {
+    group: 'Tracing',
+    name: 'trace-config',
+    argument: '<string>,<string>=<string>',
+    help: '[MODE,]SETTING=VALUE: start values of the trace settings. May be given several times.',
+    apply(value, { draft }) {
+      const [mode, setting, wanted] = parseGroupedSetting(value, {
+        noGroup:
+          'No trace mode specified. --trace-config option format is <trace mode>,<setting>=<value> or ' +
+          '<setting>=<value>. Got ',
+        format: TRACE_FORMAT,
+        groupRequired: false,
+      });
+      parseTraceConfig(draft.trace, mode, setting, wanted);
+    },
+  },
+];
+
+/** Options of endpoints of other products, of metrics and of traces. */
+export const OBSERVE_OPTIONS: readonly OptionSpec[] = [...OTHER_ENDPOINTS, ...METRICS_OPTIONS, ...TRACING];

@@ -1,0 +1,179 @@
+import { checked, type OptionSpec, oneOf, option, text } from './option-spec.js';
+import {
+  BadOption,
+  parseBool,
+  parseFloating,
+  parseGroupedSetting,
+  parseInt32,
+  parseInt64,
+  parsePair,
+} from './parse-value.js';
+
+const DEVICES = 'Memory/Device Management';
+
+const BACKENDS: OptionSpec[] = [
+  option(
+    'Backend',
+    'backend-directory',
+    'string',
+    text,
+    (d, v) => (d.backendDirectory = v),
+    'Accepted and shown to backends; backends are part of this program.',
+  ),
+  {
+    group: 'Backend',
+    name: 'backend-config',
+    argument: '<string>,<string>=<string>',
+    help: '[BACKEND,]SETTING=VALUE: a setting of one backend or of all. May be given several times.',
+    apply(value, { draft }) {
+      const [backend, key, wanted] = parseGroupedSetting(value, {
+        noGroup:
+          'No backend specified. --backend-config option format is <backend name>,<setting>=<value> or ' +
+          '<setting>=<value>. Got ',
+        format: "--backend-config option format is '<backend name>,<setting>=<value>'. Got ",
+        groupRequired: false,
+      });
+      draft.backendConfig.push({ backend, key, value: wanted });
+    },
+  },
+  option(
+    'Repository Agent',
+    'repoagent-directory',
+    'string',
+    text,
+    (d, v) => (d.repoagentDirectory = v),
+    'Accepted; there are no repository agents in this program.',
+  ),
+  {
+    group: 'Response Cache',
+    name: 'cache-config',
+    argument: '<string>,<string>=<string>',
+    help: 'CACHE,SETTING=VALUE. This server has no response cache yet and refuses it.',
+    apply(value, { draft }) {
+      const [cache, key, wanted] = parseGroupedSetting(value, {
+        noGroup: 'No cache specified. --cache-config option format is <cache name>,<setting>=<value>. Got ',
+        format: "--cache-config option format is '<cache name>,<setting>=<value>'. Got ",
+        groupRequired: true,
+      });
+      draft.cacheConfig = [...draft.cacheConfig, { cache, key, value: wanted }];
+    },
+  },
+  option(
+    'Response Cache',
+    'cache-directory',
+    'string',
+    text,
+    (d, v) => (d.cacheDirectory = v),
+    'Named in messages about caches.',
+  ),
+];
+
+const RATE_FORMAT =
+  "--rate-limit-resource option format is '<resource_name>:<count>:<device>' or '<resource_name>:<count>'. Got ";
+
+const RATE_LIMIT: OptionSpec[] = [
+  option(
+    'Rate Limiter',
+    'rate-limit',
+    'string',
+    oneOf(['execution_count', 'off'], 'invalid argument for --rate-limit', true),
+    (d, v) => (d.rateLimit = v === 'execution_count'),
+    'execution_count or off. Executions are limited by the number of instances only: a warning says so. Default off.',
+  ),
+  {
+    group: 'Rate Limiter',
+    name: 'rate-limit-resource',
+    argument: '<string>:<integer>:<integer>',
+    help: 'NAME:COUNT[:DEVICE]: a resource of the rate limiter. May be given several times.',
+    apply(value, { draft }) {
+      const [name = '', count, device, more] = value.split(':');
+      if (count === undefined || more !== undefined) throw new BadOption(RATE_FORMAT + value);
+      const resource = { name, count: parseInt32(count), device: device === undefined ? -1 : parseInt32(device) };
+      draft.rateLimitResources = [...draft.rateLimitResources, resource];
+    },
+  },
+];
+
+const HOST_FORMAT = "--host-policy option format is '<policy name>,<setting>=<value>'. Got ";
+
+const MEMORY: OptionSpec[] = [
+  option(
+    DEVICES,
+    'pinned-memory-pool-byte-size',
+    'integer',
+    parseInt64,
+    (d, v) => (d.pinnedMemoryPoolBytes = v),
+    'Accepted and shown in the start-up table; there is no such pool here. Default 268435456.',
+  ),
+  checked(
+    DEVICES,
+    'cuda-memory-pool-byte-size',
+    '<integer>:<integer>',
+    (v) => parsePair(v, ':').map(parseInt64),
+    'Accepted; the runtime manages GPU memory.',
+  ),
+  checked(
+    DEVICES,
+    'cuda-virtual-address-size',
+    '<integer>:<integer>',
+    (v) => parsePair(v, ':').map(parseInt64),
+    'Accepted; the runtime manages GPU memory.',
+  ),
+  option(
+    DEVICES,
+    'min-supported-compute-capability',
+    'float',
+    parseFloating,
+    (d, v) => (d.minComputeCapability = v),
+    'Accepted and shown in the start-up table; the runtime checks the GPU. Default 6.0.',
+  ),
+  checked(DEVICES, 'buffer-manager-thread-count', 'integer', parseInt32, 'Accepted; there is no buffer manager here.'),
+  {
+    group: DEVICES,
+    name: 'host-policy',
+    argument: '<string>,<string>=<string>',
+    help: 'POLICY,SETTING=VALUE with numa-node or cpu-cores. Accepted; threads are placed by the system.',
+    apply(value, state) {
+      const [, setting] = parseGroupedSetting(value, {
+        noGroup: HOST_FORMAT,
+        format: HOST_FORMAT,
+        groupRequired: true,
+      });
+      if (setting !== 'numa-node' && setting !== 'cpu-cores') {
+        state.late.push(
+          `setting host policy: Unsupported - Unsupported host policy setting '${setting}' is specified, supported ` +
+            "settings are 'numa-node', 'cpu-cores'",
+        );
+      }
+    },
+  },
+  {
+    group: DEVICES,
+    name: 'model-load-gpu-limit',
+    argument: '<device_id>:<fraction>',
+    help: 'Accepted; the runtime manages GPU memory.',
+    apply(value, state) {
+      const [first, second] = parsePair(value, ':');
+      const [device, fraction] = [parseInt32(first), parseFloating(second)];
+      const what = 'setting model load GPU limit: Invalid argument -';
+      if (device < 0) state.late.push(`${what} expects device ID >= 0, got ${device}`);
+      else if (!(fraction >= 0 && fraction <= 1)) {
+        state.late.push(`${what} expects limit fraction to be in range [0.0, 1.0], got ${fraction.toFixed(6)}`);
+      }
+    },
+  },
+];
+
+const SHARED_MEMORY: OptionSpec[] = [
+  option(
+    'Shared Memory',
+    'allow-client-shm',
+    'boolean',
+    parseBool,
+    (d, v) => (d.allowClientSharedMemory = v),
+    'Let clients register shared memory. Default false.',
+  ),
+];
+
+/** Options of backends, cache, rate limiter, memory and devices. */
+export const RESOURCE_OPTIONS: readonly OptionSpec[] = [...BACKENDS, ...RATE_LIMIT, ...MEMORY, ...SHARED_MEMORY];

@@ -1,0 +1,53 @@
+import { isLogFormat, type LogFormat } from '../log/format.js';
+import { type OptionSpec, option, text } from './option-spec.js';
+import { BadOption, parseBool, parseInt32 } from './parse-value.js';
+
+const LOGGING = 'Logging';
+
+const SERVER: OptionSpec[] = [
+  option('Server', 'id', 'string', text, (d, v) => (d.id = v), 'Name of the server in its metadata. Default triton.'),
+  option(
+    'Server',
+    'exit-timeout-secs',
+    'integer',
+    parseInt32,
+    (d, v) => (d.exitTimeoutSeconds = Math.max(v, 0)),
+    'Seconds that a stop waits for requests in flight before it cuts them. Default 30.',
+  ),
+];
+
+const LOG: OptionSpec[] = [
+  option(
+    LOGGING,
+    'log-verbose',
+    'integer',
+    (v) => (/^true$/i.test(v) ? 1 : /^false$/i.test(v) ? 0 : parseInt32(v)),
+    (d, v) => (d.log.verboseLevel = Math.max(v, 0)),
+    'Level of verbose records; 0 (the default) shows none.',
+  ),
+  option(LOGGING, 'log-info', 'boolean', parseBool, (d, v) => (d.log.info = v), 'Show info records. Default true.'),
+  option(LOGGING, 'log-warning', 'boolean', parseBool, (d, v) => (d.log.warning = v), 'Show warnings. Default true.'),
+  option(LOGGING, 'log-error', 'boolean', parseBool, (d, v) => (d.log.error = v), 'Show errors. Default true.'),
+  option(
+    LOGGING,
+    'log-format',
+    'string',
+    (v): LogFormat => {
+      if (!isLogFormat(v)) throw new BadOption('invalid argument for --log-format');
+      return v;
+    },
+    (d, v) => (d.log.format = v),
+    'default or ISO8601.',
+  ),
+  option(
+    LOGGING,
+    'log-file',
+    'string',
+    text,
+    (d, v) => (d.log.file = v),
+    'Append the log to this file instead of writing it to stdout (info) and stderr (warnings, errors).',
+  ),
+];
+
+/** Options of the server itself and of its log. */
+export const SERVER_OPTIONS: readonly OptionSpec[] = [...SERVER, ...LOG];
