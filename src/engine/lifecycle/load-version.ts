@@ -1,5 +1,6 @@
 /** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
 import type {
+  BackendHost,
   BackendInstance,
   BackendModel,
   BackendOptions,
@@ -38,6 +39,7 @@ export interface LoadContext {
   readonly options: EngineOptions;
   readonly registry: BackendRegistry;
   readonly threads: ThreadBudget;
+  readonly host: BackendHost;
 }
 
 /** What is to be loaded. */
@@ -69,6 +71,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     autoComplete: options.autoComplete,
     threadBudget: context.threads.cores,
     log,
+    host: context.host,
   };
   const host = { gpus: backend.gpus?.() ?? [] };
   let config = passed(prepareInstances(request.config, host));
