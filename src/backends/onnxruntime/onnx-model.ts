@@ -20,6 +20,9 @@ const MAX_INLINE_FILE_BYTES = 64 * 1024 * 1024;
 /** Longest time that opening a session may block the main thread, in ns. */
 const MAX_INLINE_OPEN_NS = 200_000_000;
 
+/** A trial that takes longer in ms (its thread may be busy with others, too) tells enough: the model is not fast. */
+const MAX_PROBE_MS = 3000;
+
 /** Settings of the backend that its models need. */
 export interface OnnxBackendSettings {
   /** Longest run that may happen on the main thread, in ns; 0 = none may. */
@@ -79,7 +82,8 @@ export class OnnxModel implements BackendModel {
     if (statSync(this.#header.path).size > MAX_INLINE_FILE_BYTES) return undefined;
     const single: OpenRequest = { ...open, options: { ...open.options, intraOpNumThreads: 1, interOpNumThreads: 1 } };
     const { max_batch_size: most } = this.config;
-    const probe = await probeModel(single, most > 1 ? [1, most] : [most]);
+    const probe = await within(MAX_PROBE_MS, probeModel(single, most > 1 ? [1, most] : [most]));
+    if (probe === undefined) return undefined;
     this.#check(probe.info);
     if (probe.runNs === undefined || probe.runNs > inlineLimitNs || probe.info.openNs > MAX_INLINE_OPEN_NS) {
       return undefined;
@@ -108,5 +112,19 @@ export class OnnxModel implements BackendModel {
       if (name === 'cuda') continue;
       throw new TritonError('INVALID_ARG', `unknown Execution Accelerator '${name}' is requested`);
     }
+  }
+}
+
+/** The promise's value, or undefined when the time is over first; what the promise does later is not waited for. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+    promise.catch(() => {}); // a late failure shows when the instance opens the model itself
   }
 }
