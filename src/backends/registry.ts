@@ -6,6 +6,7 @@ import type { Backend } from './backend.js';
 const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = {
   onnxruntime: () => import('./onnxruntime/onnxruntime-backend.js'),
   identity: () => import('./identity/identity-backend.js'),
+  python: () => import('./python/python-backend.js'),
 };
 
 /** What stands in the way of well-known backends, for the log: the error text itself is the original's. */
@@ -14,7 +15,6 @@ const MISSING: Readonly<Record<string, string>> = {
   pytorch: 'TorchScript needs libtorch; export the model to ONNX (torch.onnx.export) to run it with onnxruntime',
   tensorflow: 'TensorFlow models need TensorFlow; convert the model to ONNX (tf2onnx) to run it with onnxruntime',
   openvino: 'OpenVINO is not part of this program; export the model to ONNX to run it with onnxruntime',
-  python: 'Python models are not part of this program',
 };
 
 /** A backend that a model asked for and that was found. */

@@ -4,6 +4,7 @@
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
+import type { CustomFamily } from './statistics/custom-metrics.js';
 
 /** A READY version of a model. Everything in it was computed when the model was loaded. */
 export interface ReadyModel {
@@ -127,6 +128,8 @@ export interface InferenceEngine {
   readyModels(): readonly ReadyModel[];
   /** Counters for the metrics endpoint: every loaded version, and failures of versions that are gone. By name, version. */
   metrics(): readonly ModelMetrics[];
+  /** Metric families that models made themselves, in the order of their making. */
+  customMetrics(): readonly CustomFamily[];
   /** `name` '' = all models. Throws the errors of section 5.6 of the wire protocol. */
   statistics(name: string, version: string): readonly ModelStatistics[];
   /** Lists the repositories anew each time. Rejects when one cannot be listed. */

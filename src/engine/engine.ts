@@ -20,6 +20,7 @@ import { stopEngine } from './lifecycle/stop.js';
 import { ThreadBudget } from './lifecycle/thread-budget.js';
 import type { LoadedModel } from './loaded-model.js';
 import type { EngineOptions } from './options.js';
+import { type CustomFamily, CustomMetrics } from './statistics/custom-metrics.js';
 import { modelMetrics } from './statistics/model-metrics.js';
 import { parseVersionArgument } from './version-argument.js';
 
@@ -47,6 +48,7 @@ export class Engine implements InferenceEngine {
   readonly #options: EngineOptions;
   readonly #registry: BackendRegistry;
   readonly #threads: ThreadBudget;
+  readonly #customMetrics = new CustomMetrics();
   #manager: ModelManager | undefined;
   #state: 'starting' | 'ready' | 'failed' | 'exiting' = 'starting';
   #startError: TritonError | undefined;
@@ -156,6 +158,10 @@ export class Engine implements InferenceEngine {
     return this.#records().flatMap(modelMetrics);
   }
 
+  customMetrics(): readonly CustomFamily[] {
+    return this.#customMetrics.families();
+  }
+
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const manager = this.#readyManager();
     const wanted = parseVersionArgument(version);
@@ -224,7 +230,12 @@ export class Engine implements InferenceEngine {
 
   async #start(): Promise<void> {
     const { modelControlMode, loadModels } = this.#options;
-    const context: LoadContext = { options: this.#options, registry: this.#registry, threads: this.#threads };
+    const context: LoadContext = {
+      options: this.#options,
+      registry: this.#registry,
+      threads: this.#threads,
+      host: { engine: this, metrics: this.#customMetrics },
+    };
     let manager: ModelManager;
     try {
       manager = await ModelManager.create(context);

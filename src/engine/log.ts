@@ -8,6 +8,8 @@ export interface Log {
   error(message: string): void;
   /** Shown when the verbose level is at least `level` (1 and up). */
   verbose(level: number, message: string): void;
+  /** A record of a model's own code, with the place that wrote it (`model.py:12`). Shown as the level's records are. */
+  located?(level: 'info' | 'warning' | 'error' | 'verbose', source: string, message: string): void;
   /** A line of its own on the error stream, without preamble and whatever the settings: parse errors of configurations. */
   plain?(line: string): void;
 }

@@ -60,6 +60,10 @@ export class UnavailableEngine implements ServedEngine {
     return [];
   }
 
+  customMetrics(): readonly never[] {
+    return [];
+  }
+
   index(): Promise<readonly IndexEntry[]> {
     return Promise.reject(notReady());
   }

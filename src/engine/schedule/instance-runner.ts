@@ -63,10 +63,10 @@ export class InstanceRunner {
     for (const task of tasks) {
       rows += task.batchSize;
       if (task instanceof NullRequest) continue;
-      if (!task.finished && !this.#decoupled) {
+      if (!task.finished && !this.#decoupled && !times.answersLater) {
         task.respond({ outputs: [], error: new TritonError('INTERNAL', 'the backend gave no response') }, true);
       }
-      if (task.failed) {
+      if (task.failed || times.failed) {
         this.#statistics.recordFailure('BACKEND', end - task.startNs);
         continue;
       }
@@ -74,7 +74,7 @@ export class InstanceRunner {
       const queueNs = span(task.startNs, times.computeStart);
       this.#statistics.recordSuccess(task.batchSize, end - task.startNs, queueNs, inputNs, inferNs, outputNs);
     }
-    if (succeeded) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
+    if (succeeded || times.failed) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
     done();
   }
 

@@ -40,6 +40,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   priority: bigint;
   readonly timeoutMicroseconds: bigint;
   cancelled = false;
+  onCancelled: (() => void) | undefined;
 
   /** When the engine accepted the request, in ns; also the start of its time in the queue. */
   readonly startNs = nowNs();
@@ -76,7 +77,9 @@ export class Task implements ExecutionRequest, PendingRequest {
   }
 
   cancel(): void {
+    if (this.cancelled) return;
     this.cancelled = true;
+    this.onCancelled?.();
   }
 
   /** Marks the start of the execution: the request no longer counts as pending. */

@@ -85,6 +85,14 @@ export class ServerLog implements Log {
     if (this.settings.verboseLevel >= level) this.#record('I', message);
   }
 
+  located(level: 'info' | 'warning' | 'error' | 'verbose', source: string, message: string): void {
+    const { settings } = this;
+    const shown = level === 'verbose' ? settings.verboseLevel >= 1 : settings[level];
+    if (!shown) return;
+    const letter = level === 'warning' ? 'W' : level === 'error' ? 'E' : 'I';
+    this.#write(letter, `${this.#preamble(letter, source)}${this.#escape ? jsonString(message) : message}\n`);
+  }
+
   /** True when a verbose record of this level would be shown; spares building its text. */
   isVerbose(level: number): boolean {
     return this.settings.verboseLevel >= level;

@@ -1,6 +1,7 @@
 import type { InferenceEngine, ModelMetrics } from '../../engine/engine-api.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { MetricsOptions } from '../options/server-options.js';
+import { customFamilies } from './custom-families.js';
 import { type FamilyType, familyText, labelText, type Sample } from './exposition.js';
 import { MachineGauges } from './machine-gauges.js';
 
@@ -93,14 +94,18 @@ const FAILURE_HELP = 'Number of failed inference requests, all batch sizes';
 
 /** Everything that /metrics shows, as text on demand. */
 export class ServerMetrics {
-  readonly #engine: Pick<InferenceEngine, 'metrics'>;
+  readonly #engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>;
   readonly #options: MetricsOptions;
   readonly #machine: MachineGauges | undefined;
   readonly #pinnedPoolBytes: number;
   /** Labels never change while a version is loaded: made once per configuration. */
   readonly #labels = new WeakMap<ModelConfig, string>();
 
-  constructor(engine: Pick<InferenceEngine, 'metrics'>, options: MetricsOptions, pinnedPoolBytes: number) {
+  constructor(
+    engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>,
+    options: MetricsOptions,
+    pinnedPoolBytes: number,
+  ) {
     this.#engine = engine;
     this.#options = options;
     this.#pinnedPoolBytes = pinnedPoolBytes;
@@ -119,7 +124,7 @@ export class ServerMetrics {
     }
     for (const family of GAUGES) text += this.#modelFamily(family, all, true);
     text += this.#pinnedPool();
-    return text + this.#machineFamilies();
+    return text + this.#machineFamilies() + customFamilies(this.#engine.customMetrics());
   }
 
   stop(): void {

@@ -1,0 +1,470 @@
+"""Requests and responses as models see them, and calls into other models."""
+
+import asyncio
+import json
+import queue
+
+from . import wire
+from .errors import ErrorCode, TritonError, TritonModelException, bind, wrong_arguments
+from .tensor import Tensor, read_tensor
+from .wire import Writer
+
+FINAL = 1
+
+_CODES = {code.value: code for code in ErrorCode}
+
+
+class PreferredMemory:
+    """Where a model called would best put its outputs. Everything is in the memory of the CPU here."""
+
+    def __init__(self, preferred_memory_type, preferred_device_id=0):
+        self._type = preferred_memory_type
+        self._device = preferred_device_id
+
+
+class InferenceTrace:
+    """Trace of a request."""
+
+    def __init__(self, context=None):
+        self._context = context
+
+    def get_context(self):
+        return self._context
+
+
+class InferenceResponse:
+    """Output tensors, or an error."""
+
+    _SIGNATURE = (
+        "c_python_backend_utils.InferenceResponse(output_tensors: List[c_python_backend_utils.Tensor] = [], "
+        "error: c_python_backend_utils.TritonError = None, parameters: object = None)"
+    )
+
+    def __init__(self, *args, **kwargs):
+        tensors, error, parameters = bind(
+            self._SIGNATURE,
+            ("output_tensors", "error", "parameters"),
+            {"output_tensors": (), "error": None, "parameters": None},
+            args,
+            kwargs,
+        )
+        if not isinstance(tensors, (list, tuple)) or not (error is None or isinstance(error, TritonError)):
+            raise wrong_arguments(self._SIGNATURE, args, kwargs)
+        for tensor in tensors:
+            if tensor is None:
+                raise TritonModelException("Output tensor for inference response should not be empty.")
+            if not isinstance(tensor, Tensor):
+                raise wrong_arguments(self._SIGNATURE, args, kwargs)
+        self._tensors = list(tensors)
+        self._error = error
+        self._parameters = parameters_json(parameters)
+
+    def output_tensors(self):
+        return list(self._tensors)
+
+    def has_error(self):
+        return self._error is not None
+
+    def error(self):
+        return self._error
+
+    def parameters(self):
+        return self._parameters
+
+    def _write(self, writer, memories, wanted):
+        """Writes the response with those of its outputs that were asked for."""
+        error = self._error
+        if error is not None:
+            writer.u8(1)
+            writer.u8(error._code.value)
+            writer.text(error._message)
+            return
+        writer.u8(0)
+        writer.text("" if self._parameters == "{}" else self._parameters)
+        tensors = [tensor for tensor in self._tensors if tensor._name in wanted]
+        writer.u16(len(tensors))
+        for tensor in tensors:
+            tensor._write(writer, memories)
+
+    @staticmethod
+    def _read(reader, memory):
+        response = InferenceResponse.__new__(InferenceResponse)
+        response._tensors = []
+        response._error = None
+        response._parameters = "{}"
+        if reader.u8():
+            code = _CODES[reader.u8()]
+            response._error = TritonError(reader.text(), code)
+            return response
+        response._parameters = reader.text() or "{}"
+        response._tensors = [read_tensor(reader, memory) for _ in range(reader.u16())]
+        return response
+
+
+def parameters_json(parameters):
+    """Parameters given as a dictionary, as JSON text. Raises TritonModelException for other types."""
+    if parameters is None:
+        return "{}"
+    if not isinstance(parameters, dict):
+        raise TritonModelException("Expect parameters to be a dictionary, found type %s" % type(parameters))
+    for key, value in parameters.items():
+        if not isinstance(key, str):
+            raise TritonModelException("Expect parameters keys to have type str, found type %s" % type(key))
+        if not isinstance(value, (bool, int, str)):
+            raise TritonModelException("Expect parameters values to have type bool/int/str, found type %s" % type(value))
+    return json.dumps(parameters)
+
+
+class ResponseSender:
+    """Sends the responses of one request."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state):
+        self._state = state
+
+    def send(self, response=None, flags=0):
+        if not (response is None or isinstance(response, InferenceResponse)) or not isinstance(flags, int):
+            raise wrong_arguments(
+                "c_python_backend_utils.InferenceResponseSender.send(self, "
+                "response: c_python_backend_utils.InferenceResponse = None, flags: int = 0) -> None",
+                (response,),
+                {"flags": flags},
+                function="send",
+                constructor=False,
+            )
+        self._state.send(response, flags)
+
+    def is_cancelled(self):
+        return self._state.cancelled
+
+
+class RequestState:
+    """What is known of a request's answers. It outlives the request object as long as a sender exists."""
+
+    __slots__ = ("channel", "key", "decoupled", "wanted", "cancelled", "closed", "sent", "table", "__weakref__")
+
+    def __init__(self, channel, key, decoupled, wanted, table):
+        self.channel = channel
+        self.key = key
+        self.decoupled = decoupled
+        self.wanted = wanted
+        self.cancelled = False
+        self.closed = False
+        self.sent = 0
+        self.table = table
+        table[key] = self
+
+    def count(self, response, flags):
+        """Takes note of a response that is about to be sent; raises when it must not be."""
+        if not self.decoupled:
+            if response is not None and self.sent > 0:
+                raise TritonModelException(
+                    "Unable to send response. Non-decoupled model cannot send more than one response."
+                )
+            if response is None and flags == FINAL and self.sent == 0:
+                raise TritonModelException(
+                    "Unable to send response. Non-decoupled model cannot send complete final before sending a response."
+                )
+        if self.closed:
+            raise TritonModelException("Unable to send response. Response sender has been closed.")
+        if flags == FINAL:
+            self.closed = True
+        if response is not None:
+            self.sent += 1
+
+    @property
+    def answered(self):
+        """True when nothing more has to come."""
+        return self.closed or (not self.decoupled and self.sent > 0)
+
+    def send(self, response, flags):
+        if flags not in (0, FINAL):
+            raise TritonModelException("Unable to send response. Unsupported flag provided.")
+        if flags == 0 and response is None:
+            raise TritonModelException(
+                "Inference Response object must be provided when the response flags is set to zero."
+            )
+        already = self.answered
+        self.count(response, flags)
+        if already:
+            return
+        self._frame(response, self.answered)
+
+    def _frame(self, response, final):
+        channel = self.channel
+        writer = Writer(wire.SEND)
+        writer.u32(self.key)
+        writer.u8(1 if final else 0)
+        writer.u8(0 if response is None else 1)
+        if response is not None:
+            response._write(writer, channel.memories, self.wanted)
+        writer.u64(channel.outputs.sequence)
+        channel.send(writer)
+        if final:
+            self.table.pop(self.key, None)
+
+    def __del__(self):
+        # Nobody can answer the request any more.
+        if not self.answered:
+            self.closed = True
+            error = TritonError("the model dropped the request without a response")
+            self._frame(InferenceResponse(error=error), True)
+
+
+class InferenceRequest:
+    """A request: received by execute, or made to call another model."""
+
+    _SIGNATURE = (
+        "c_python_backend_utils.InferenceRequest(request_id: str = '', correlation_id: object = 0, "
+        "inputs: List[c_python_backend_utils.Tensor], requested_output_names: List[str], model_name: str, "
+        "model_version: int = -1, flags: int = 0, timeout: int = 0, "
+        "preferred_memory: c_python_backend_utils.PreferredMemory = None, "
+        "trace: c_python_backend_utils.InferenceTrace = None, parameters: object = None)"
+    )
+    _NAMES = (
+        "request_id",
+        "correlation_id",
+        "inputs",
+        "requested_output_names",
+        "model_name",
+        "model_version",
+        "flags",
+        "timeout",
+        "preferred_memory",
+        "trace",
+        "parameters",
+    )
+    _DEFAULTS = {
+        "request_id": "",
+        "correlation_id": 0,
+        "model_version": -1,
+        "flags": 0,
+        "timeout": 0,
+        "preferred_memory": None,
+        "trace": None,
+        "parameters": None,
+    }
+
+    # Set when the process starts: how calls reach the server, and whether they may.
+    _channel = None
+    _may_call = False
+
+    def __init__(self, *args, **kwargs):
+        values = bind(self._SIGNATURE, self._NAMES, self._DEFAULTS, args, kwargs)
+        request_id, correlation_id, inputs, outputs, model, version, flags, timeout, _memory, trace, parameters = values
+        fits = (
+            isinstance(request_id, str)
+            and isinstance(inputs, (list, tuple))
+            and isinstance(outputs, (list, tuple))
+            and isinstance(model, str)
+            and all(isinstance(number, int) for number in (version, flags, timeout))
+            and all(item is None or isinstance(item, Tensor) for item in inputs)
+            and all(item is None or isinstance(item, str) for item in outputs)
+        )
+        if not fits:
+            raise wrong_arguments(self._SIGNATURE, args, kwargs)
+        what = "for request with id '%s' and model name '%s' should not be empty." % (request_id, model)
+        if any(item is None for item in inputs):
+            raise TritonModelException("Input tensor " + what)
+        if any(item is None for item in outputs):
+            raise TritonModelException("Requested output name " + what)
+        if not isinstance(correlation_id, (int, str)):
+            raise TritonModelException("Correlation ID must be integer or string")
+        self._id = request_id
+        self._correlation_id = correlation_id
+        self._inputs = list(inputs)
+        self._outputs = set(outputs)
+        self._model = model
+        self._version = version
+        self._flags = flags
+        self._timeout = timeout
+        self._parameters = parameters_json(parameters)
+        self._trace = trace if trace is not None else InferenceTrace()
+        self._state = None
+        self._release = 1
+
+    @classmethod
+    def _read(cls, reader, channel, decoupled, table):
+        request = cls.__new__(cls)
+        key = reader.u32()
+        request._flags = reader.u32()
+        request._timeout = reader.u64()
+        request._correlation_id = reader.text() if reader.u8() else reader.u64()
+        request._id = reader.text()
+        request._parameters = reader.text() or "{}"
+        request._outputs = {reader.text() for _ in range(reader.u16())}
+        cancelled = reader.u8() == 1
+        request._inputs = [read_tensor(reader, channel.inputs) for _ in range(reader.u16())]
+        request._model = ""
+        request._version = -1
+        request._trace = InferenceTrace()
+        request._release = 1
+        request._state = RequestState(channel, key, decoupled, request._outputs, table)
+        request._state.cancelled = cancelled
+        return request
+
+    def inputs(self):
+        return list(self._inputs)
+
+    def request_id(self):
+        return self._id
+
+    def correlation_id(self):
+        return self._correlation_id
+
+    def flags(self):
+        return self._flags
+
+    def set_flags(self, flags):
+        self._flags = flags
+
+    def timeout(self):
+        return self._timeout
+
+    def parameters(self):
+        return self._parameters
+
+    def requested_output_names(self):
+        return set(self._outputs)
+
+    def trace(self):
+        return self._trace
+
+    def is_cancelled(self):
+        return self._state is not None and self._state.cancelled
+
+    def get_response_sender(self):
+        if self._state is None:
+            raise TritonModelException("A response sender exists only for requests that execute received.")
+        return ResponseSender(self._state)
+
+    def set_release_flags(self, flags):
+        if flags not in (1, 2):
+            raise TritonModelException("Unable to set release flags. Unsupported flag provided: %s" % flags)
+        self._release = flags
+
+    def exec(self, decoupled=False):
+        call = _Call(self, decoupled)
+        call.start()
+        return call.responses() if decoupled else call.response()
+
+    async def async_exec(self, decoupled=False):
+        call = _Call(self, decoupled, asyncio.get_running_loop())
+        call.start()
+        await call.first
+        return call.responses() if decoupled else call.response()
+
+    def stream_exec(self):
+        return self.exec(decoupled=True)
+
+
+class _Call:
+    """One call into another model."""
+
+    def __init__(self, request, decoupled, loop=None):
+        self._request = request
+        self._channel = InferenceRequest._channel
+        self._decoupled = decoupled
+        self._queue = queue.SimpleQueue()
+        self._loop = loop
+        self.first = None if loop is None else loop.create_future()
+        self._number = 0
+
+    def start(self):
+        if not InferenceRequest._may_call:
+            raise TritonModelException("BLS is only supported during the 'execute' function.")
+        request, channel = self._request, self._channel
+        self._number = channel.open_call(self._receive)
+        writer = Writer(wire.BLS)
+        writer.u32(self._number)
+        writer.u8(1 if self._decoupled else 0)
+        writer.text(request._model)
+        writer.i64(request._version)
+        writer.text(request._id)
+        if isinstance(request._correlation_id, str):
+            writer.u8(1)
+            writer.text(request._correlation_id)
+        else:
+            writer.u8(0)
+            writer.u64(request._correlation_id & 0xFFFFFFFFFFFFFFFF)
+        writer.u32(request._flags & 0xFFFFFFFF)
+        writer.u64(request._timeout & 0xFFFFFFFFFFFFFFFF)
+        writer.text("" if request._parameters == "{}" else request._parameters)
+        writer.u16(len(request._outputs))
+        for name in sorted(request._outputs):
+            writer.text(name)
+        writer.u16(len(request._inputs))
+        for tensor in request._inputs:
+            tensor._write(writer, channel.memories)
+        writer.u64(channel.outputs.sequence)
+        channel.send(writer)
+
+    def cancel(self):
+        writer = Writer(wire.BLS_CANCEL)
+        writer.u32(self._number)
+        self._channel.send(writer)
+
+    def response(self):
+        item = self.next()
+        return item[0] if item[0] is not None else _failed("Unexpected empty response.")
+
+    def responses(self):
+        return ResponseIterator(self)
+
+    def next(self):
+        """The next response (or None) and whether it is the last one."""
+        return self._queue.get()
+
+    def _receive(self, reader):
+        final = reader.u8() == 1
+        response = InferenceResponse._read(reader, self._channel.inputs) if reader.u8() else None
+        if final:
+            self._channel.forget_call(self._number)
+        self._queue.put((response, final))
+        if self._loop is not None:
+            loop, self._loop = self._loop, None
+            try:
+                loop.call_soon_threadsafe(_resolve, self.first)
+            except RuntimeError:
+                pass  # the loop was closed meanwhile: nobody waits
+
+
+def _resolve(future):
+    if not future.done():
+        future.set_result(None)
+
+
+def _failed(text):
+    return InferenceResponse(error=TritonError(text))
+
+
+class ResponseIterator:
+    """Responses of a call in the order in which they come. Can be gone through again: it keeps them."""
+
+    def __init__(self, call):
+        self._call = call
+        self._kept = []
+        self._at = 0
+        self._complete = False
+
+    def __iter__(self):
+        self._at = 0
+        return self
+
+    def __next__(self):
+        if self._at < len(self._kept):
+            response = self._kept[self._at]
+        elif self._complete:
+            raise StopIteration("Iteration is done for the responses.")
+        else:
+            response, self._complete = self._call.next()
+            if response is None:
+                response = InferenceResponse([])
+            self._kept.append(response)
+        self._at += 1
+        return response
+
+    def cancel(self):
+        if not self._complete:
+            self._call.cancel()

@@ -1,0 +1,70 @@
+"""The server's log, for models."""
+
+import enum
+import sys
+
+from . import wire
+from .errors import wrong_arguments
+from .wire import Writer
+
+
+class LogLevel(enum.IntEnum):
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+    VERBOSE = 3
+
+
+class Logger:
+    """Writes records with the caller's file and line. The server's settings decide which of them are shown."""
+
+    LogLevel = LogLevel
+    INFO = LogLevel.INFO
+    WARNING = LogLevel.WARNING
+    ERROR = LogLevel.ERROR
+    VERBOSE = LogLevel.VERBOSE
+
+    _channel = None
+
+    @staticmethod
+    def log(message, level=LogLevel.INFO):
+        if not isinstance(message, str) or not isinstance(level, int):
+            signature = "log(message: str, level: c_python_backend_utils.LogLevel = LogLevel.INFO) -> None"
+            raise wrong_arguments(signature, (message, level), {}, function="log", constructor=False)
+        _record(message, level)
+
+    @staticmethod
+    def log_info(message):
+        _record(message, LogLevel.INFO)
+
+    @staticmethod
+    def log_warn(message):
+        _record(message, LogLevel.WARNING)
+
+    @staticmethod
+    def log_error(message):
+        _record(message, LogLevel.ERROR)
+
+    @staticmethod
+    def log_verbose(message):
+        _record(message, LogLevel.VERBOSE)
+
+
+def _record(message, level):
+    if not isinstance(message, str):
+        raise wrong_arguments("(message: str) -> None", (message,), {}, function="log", constructor=False)
+    frame = sys._getframe(2)
+    record(message, level, frame.f_code.co_filename, frame.f_lineno)
+
+
+def record(message, level, file, line):
+    """Sends a record to the server."""
+    channel = Logger._channel
+    if channel is None:
+        return
+    writer = Writer(wire.LOG)
+    writer.u8(int(level))
+    writer.text(file)
+    writer.u32(line)
+    writer.text(message)
+    channel.send(writer)

@@ -1,0 +1,96 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
+import type { InferenceRequest, InferenceResponse, PendingRequest } from '../../engine/request.js';
+import { TritonError } from '../../protocol/error.js';
+import type { BackendHost } from '../backend.js';
+import type { FrameReader } from './frame-reader.js';
+import { FrameWriter } from './frame-writer.js';
+import type { PythonProcess } from './python-process.js';
+import { parametersFromJson, readTensors, writeResponse } from './tensor-codec.js';
+import { ToModel } from './wire.js';
+
+/** Calls of a Python model into other models (spec: runtime, section 7.5: "BLS"). They are ordinary requests. */
+export class ModelCalls {
+  readonly #host: BackendHost | undefined;
+  readonly #pending = new Map<number, PendingRequest>();
+
+  constructor(host: BackendHost | undefined) {
+    this.#host = host;
+  }
+
+  /** Begins a call. Returns the number of the last region of the process's memory that was read for it. */
+  begin(frame: FrameReader, process: PythonProcess): number {
+    const number = frame.u32();
+    const decoupled = frame.u8() === 1;
+    const modelName = frame.text();
+    const version = frame.bigI64();
+    const id = frame.text();
+    const correlationId = frame.u8() === 1 ? frame.text() : frame.bigU64();
+    const flags = frame.u32();
+    const timeoutMicroseconds = frame.bigU64();
+    const parameters = frame.text();
+    const requestedOutputs: string[] = [];
+    for (let count = frame.u16(); count > 0; count--) requestedOutputs.push(frame.text());
+    const inputs = readTensors(frame, process.memories);
+    const sequence = frame.u64();
+    const answer = (response: InferenceResponse | { outputs: []; error: TritonError } | undefined, final: boolean) => {
+      if (final) this.#pending.delete(number);
+      const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
+      const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);
+      writer.u32(number);
+      writer.u8(final ? 1 : 0);
+      writer.u8(response === undefined ? 0 : 1);
+      if (response !== undefined) writeResponse(writer, response, process.memories);
+      process.control(writer.finish());
+    };
+    try {
+      const model = this.#find(modelName, version, decoupled);
+      const request: InferenceRequest = {
+        id,
+        inputs,
+        requestedOutputs,
+        parameters: parameters === '' ? [] : parametersFromJson(parameters),
+        correlationId,
+        sequenceStart: (flags & 1) !== 0,
+        sequenceEnd: (flags & 2) !== 0,
+        priority: 0n,
+        timeoutMicroseconds,
+      };
+      this.#pending.set(number, model.submit(request, answer));
+    } catch (reason) {
+      const text = `Model ${modelName} - Error when running inference: ${TritonError.from(reason).message}`;
+      answer({ outputs: [], error: new TritonError('INTERNAL', text) }, true);
+    }
+    return sequence;
+  }
+
+  /** Cancels a call. */
+  cancel(number: number): void {
+    this.#pending.get(number)?.cancel();
+  }
+
+  /** The process is gone: nobody waits for the calls' answers any more. */
+  abandon(): void {
+    for (const pending of this.#pending.values()) pending.cancel();
+    this.#pending.clear();
+  }
+
+  #find(name: string, version: bigint, decoupled: boolean): ReadyModel {
+    let model: ReadyModel;
+    try {
+      if (this.#host === undefined) throw new TritonError('UNAVAILABLE', 'no server');
+      model = this.#host.engine.model(name, version < 0n ? '' : version.toString());
+    } catch {
+      const text = `Failed for execute the inference request. Model '${name}' is not ready.`;
+      throw new TritonError('INTERNAL', text);
+    }
+    if (model.decoupled && !decoupled) {
+      throw new TritonError(
+        'INTERNAL',
+        `Model ${name} is using the decoupled. The current BLS request call doesn't support models using the ` +
+          "decoupled transaction policy. Please use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for " +
+          "decoupled models.'",
+      );
+    }
+    return model;
+  }
+}

@@ -1,0 +1,328 @@
+import { nowNs } from '../../engine/clock.js';
+import { requestPrefix } from '../../engine/request/validate-request.js';
+import { TritonError } from '../../protocol/error.js';
+import type { BackendInstance, BackendOptions, ExecutionRequest, ExecutionTimes } from '../backend.js';
+import type { FrameReader } from './frame-reader.js';
+import { FrameWriter } from './frame-writer.js';
+import { HostCalls } from './host-calls.js';
+import type { Interpreter } from './interpreter.js';
+import { logRecord } from './log-record.js';
+import { ModelCalls } from './model-calls.js';
+import { notHealthy, type ProcessSettings, PythonProcess } from './python-process.js';
+import { ReadyChecks } from './ready-checks.js';
+import { parametersToJson, readResponse, writeTensor } from './tensor-codec.js';
+import { FromModel, Outcome, SHARED_FROM, ToModel } from './wire.js';
+
+/** Pauses between starts of a process that dies again and again before it executes anything, in ms. */
+const RESTART_PAUSES = [0, 0, 0, 500, 1000, 2000, 5000];
+
+/** Shared memory beyond this is given back when the instance has had nothing to do for a while. */
+const KEPT_BYTES = 16 << 20;
+const IDLE_MS = 5000;
+
+/** What an instance is made of. */
+export interface InstanceStart {
+  readonly interpreter: Interpreter;
+  readonly settings: ProcessSettings;
+  /** The model takes batches: every request must then have an input, whose first dimension is the batch. */
+  readonly batching: boolean;
+}
+
+interface Batch {
+  readonly requests: readonly ExecutionRequest[];
+  readonly keys: readonly number[];
+  readonly computeStart: number;
+  readonly inputEnd: number;
+  readonly resolve: (times: ExecutionTimes) => void;
+  readonly reject: (error: TritonError) => void;
+}
+
+/** One instance of a Python model: a process, the batch that it executes, and the requests that it has not answered. */
+export class PythonInstance implements BackendInstance {
+  readonly name: string;
+  readonly concurrency = 1;
+  readonly #interpreter: Interpreter;
+  readonly #settings: ProcessSettings;
+  readonly #options: BackendOptions;
+  readonly #batching: boolean;
+  readonly #calls: ModelCalls;
+  readonly #hostCalls: HostCalls;
+  readonly #ready: ReadyChecks;
+  readonly #batches = new Map<number, Batch>();
+  /** Requests without a final response, by key. */
+  readonly #open = new Map<number, ExecutionRequest>();
+  #process: PythonProcess | undefined;
+  #starting: Promise<void> | undefined;
+  #deaths = 0;
+  #closing = false;
+  #nextKey = 0;
+  #nextBatch = 0;
+  /** Last region of the process's memory that was read, and whether the process knows. */
+  #sequence = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  private constructor(start: InstanceStart, options: BackendOptions) {
+    const { interpreter, settings } = start;
+    this.name = settings.instance;
+    this.#batching = start.batching;
+    this.#interpreter = interpreter;
+    this.#settings = settings;
+    this.#options = options;
+    this.#calls = new ModelCalls(options.host);
+    this.#hostCalls = new HostCalls(options.host, settings.instance);
+    this.#ready = new ReadyChecks(settings.instance, options.log);
+  }
+
+  /** Starts the process and initialises the model in it. Rejects with why it could not be. */
+  static async create(start: InstanceStart, options: BackendOptions): Promise<PythonInstance> {
+    const instance = new PythonInstance(start, options);
+    await instance.#start();
+    return instance;
+  }
+
+  get healthy(): boolean {
+    return this.#process !== undefined;
+  }
+
+  async checkReady(): Promise<boolean> {
+    const process = this.#process;
+    if (process === undefined) return false;
+    return !process.hasReadyCheck || (await this.#ready.ask(process));
+  }
+
+  async execute(requests: readonly ExecutionRequest[]): Promise<ExecutionTimes> {
+    if (this.#process === undefined && this.#starting !== undefined) await this.#starting.catch(() => {});
+    const process = this.#process;
+    if (process === undefined) throw notHealthy(this.name);
+    clearTimeout(this.#idleTimer);
+    if (this.#batching) checkInputs(requests);
+    const computeStart = nowNs();
+    const number = this.#nextBatch;
+    this.#nextBatch = (this.#nextBatch + 1) >>> 0;
+    const keys: number[] = [];
+    const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
+    writer.u32(number);
+    writer.u64(this.#sequence);
+    writer.u16(requests.length);
+    for (const request of requests) keys.push(this.#writeRequest(writer, process, request));
+    process.send(writer.finish());
+    const inputEnd = nowNs();
+    return await new Promise((resolve, reject) => {
+      this.#batches.set(number, { requests, keys, computeStart, inputEnd, resolve, reject });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#idleTimer);
+    await this.#starting?.catch(() => {});
+    await this.#process?.finalize();
+  }
+
+  #writeRequest(writer: FrameWriter, process: PythonProcess, request: ExecutionRequest): number {
+    const key = this.#nextKey;
+    this.#nextKey = (key + 1) >>> 0;
+    this.#open.set(key, request);
+    writer.u32(key);
+    writer.u32((request.sequenceStart ? 1 : 0) | (request.sequenceEnd ? 2 : 0));
+    writer.bigU64(request.timeoutMicroseconds);
+    if (typeof request.correlationId === 'string') {
+      writer.u8(1);
+      writer.text(request.correlationId);
+    } else {
+      writer.u8(0);
+      writer.bigU64(request.correlationId);
+    }
+    writer.text(request.id);
+    writer.text(parametersToJson(request.parameters));
+    writer.u16(request.requestedOutputs.length);
+    for (const name of request.requestedOutputs) writer.text(name);
+    writer.u8(request.cancelled ? 1 : 0);
+    request.onCancelled = () => {
+      const frame = new FrameWriter(ToModel.CANCELLED, 8);
+      frame.u32(key);
+      process.control(frame.finish());
+    };
+    writer.u16(request.inputs.length);
+    for (const input of request.inputs) writeTensor(writer, input, process.memories);
+    return key;
+  }
+
+  async #start(): Promise<void> {
+    this.#sequence = 0;
+    this.#process = await PythonProcess.start(this.#interpreter, this.#settings, {
+      onFrame: (kind, frame, process) => this.#receive(kind, frame, process),
+      onExit: () => this.#exited(),
+    });
+  }
+
+  #exited(): void {
+    const planned = this.#closing;
+    this.#process = undefined;
+    this.#calls.abandon();
+    this.#hostCalls.abandon();
+    this.#ready.abandon();
+    const error = notHealthy(this.name);
+    const batches = [...this.#batches.values()];
+    this.#batches.clear();
+    for (const { keys } of batches) for (const key of keys) this.#take(key);
+    const left = [...this.#open.keys()];
+    if (!planned) {
+      const pid = batches.length > 0 ? ' while it executed a batch' : '';
+      this.#options.log.error(`${error.message} It ended${pid} and is started again.`);
+    }
+    for (const { reject } of batches) reject(error);
+    for (const key of left) this.#take(key)?.respond({ outputs: [], error }, true);
+    if (!planned) this.#restart();
+  }
+
+  #restart(): void {
+    const pause = RESTART_PAUSES[Math.min(this.#deaths++, RESTART_PAUSES.length - 1)]!;
+    const begin = (): void => {
+      if (this.#closing) return;
+      this.#starting = this.#start();
+      this.#starting.then(
+        () => {
+          this.#starting = undefined;
+        },
+        (reason: unknown) => {
+          this.#starting = undefined;
+          this.#options.log.error(`cannot start '${this.name}' again: ${TritonError.from(reason).message}`);
+          this.#restart();
+        },
+      );
+    };
+    if (pause === 0) begin();
+    else setTimeout(begin, pause).unref();
+  }
+
+  /** The request of a key, which then counts as answered. */
+  #take(key: number): ExecutionRequest | undefined {
+    const request = this.#open.get(key);
+    if (request === undefined) return undefined;
+    this.#open.delete(key);
+    request.onCancelled = undefined;
+    return request;
+  }
+
+  #receive(kind: number, frame: FrameReader, process: PythonProcess): void {
+    switch (kind) {
+      case FromModel.DONE:
+        this.#done(frame, process);
+        break;
+      case FromModel.SEND:
+        this.#sent(frame, process);
+        break;
+      case FromModel.BLS:
+        this.#read(process, this.#calls.begin(frame, process));
+        break;
+      case FromModel.BLS_CANCEL:
+        this.#calls.cancel(frame.u32());
+        break;
+      case FromModel.LOG:
+        logRecord(this.#options.log, frame);
+        break;
+      case FromModel.CALL:
+        this.#hostCalls.call(frame, (answer) => process.control(answer));
+        break;
+      case FromModel.NOTIFY:
+        this.#hostCalls.notify(frame);
+        break;
+      case FromModel.CHECKED:
+        this.#ready.answered(frame);
+        break;
+    }
+  }
+
+  #done(frame: FrameReader, process: PythonProcess): void {
+    const outputStart = nowNs();
+    const batch = this.#batches.get(frame.u32());
+    if (batch === undefined) return;
+    this.#deaths = 0;
+    const { computeStart, inputEnd, keys } = batch;
+    const failed = frame.u8() === 1;
+    let answersLater = false;
+    if (failed) {
+      const text = `Failed to process the request(s) for model '${this.name}', message: ${frame.text()}`;
+      const error = new TritonError('INTERNAL', text);
+      for (const key of keys) this.#take(key)?.respond({ outputs: [], error }, true);
+    } else {
+      for (const key of keys) {
+        const outcome = frame.u8();
+        if (outcome === Outcome.RESPONSE) {
+          const response = readResponse(frame, process.memories);
+          this.#take(key)?.respond(response, true);
+        } else if (outcome === Outcome.OPEN) {
+          answersLater = true;
+        } else if (outcome === Outcome.RESCHEDULED) {
+          this.#reschedule(key);
+        }
+      }
+    }
+    this.#sequence = Math.max(this.#sequence, frame.u64());
+    for (let count = frame.u32(); count > 0; count--) process.memories.toModel.release(frame.u64());
+    this.#idle(process);
+    for (const [number, one] of this.#batches) if (one === batch) this.#batches.delete(number);
+    const computeEnd = nowNs();
+    batch.resolve({ computeStart, inputEnd, outputStart, computeEnd, failed, answersLater });
+  }
+
+  #reschedule(key: number): void {
+    const request = this.#take(key);
+    if (request === undefined) return;
+    const text = `Model '${this.name}' put a request back into its queue, which this server does not do yet.`;
+    request.respond({ outputs: [], error: new TritonError('UNSUPPORTED', text) }, true);
+  }
+
+  #sent(frame: FrameReader, process: PythonProcess): void {
+    const key = frame.u32();
+    const final = frame.u8() === 1;
+    const response = frame.u8() === 1 ? readResponse(frame, process.memories) : undefined;
+    this.#read(process, frame.u64());
+    const request = final ? this.#take(key) : this.#open.get(key);
+    request?.respond(response, final);
+  }
+
+  /** Regions up to this number have been read: the process is told at once, as no batch may follow soon. */
+  #read(process: PythonProcess, sequence: number): void {
+    if (sequence <= this.#sequence) return;
+    this.#sequence = sequence;
+    this.#acknowledge(process, false);
+  }
+
+  #acknowledge(process: PythonProcess, trim: boolean): void {
+    const frame = new FrameWriter(ToModel.ACKNOWLEDGE, 16);
+    frame.u64(this.#sequence);
+    frame.u8(trim ? 1 : 0);
+    process.control(frame.finish());
+  }
+
+  /** Gives shared memory back when nothing has happened for a while. */
+  #idle(process: PythonProcess): void {
+    clearTimeout(this.#idleTimer);
+    if (this.#sequence === 0 && process.memories.toModel.size <= KEPT_BYTES) return;
+    this.#idleTimer = setTimeout(() => {
+      if (this.#process !== process || this.#batches.size > 0) return;
+      process.memories.toModel.trim();
+      this.#acknowledge(process, true);
+    }, IDLE_MS);
+    this.#idleTimer.unref();
+  }
+}
+
+function checkInputs(requests: readonly ExecutionRequest[]): void {
+  for (const { id, inputs } of requests) {
+    if (inputs.length > 0) continue;
+    throw new TritonError('INVALID_ARG', `${requestPrefix(id)}out of bounds index 0: request has 0 inputs`);
+  }
+}
+
+/** Bytes that a frame with these requests will need, roughly. */
+function expectedSize(requests: readonly ExecutionRequest[]): number {
+  let size = 64;
+  for (const { inputs } of requests) {
+    size += 256;
+    for (const { data } of inputs) size += 128 + (data.byteLength < SHARED_FROM ? data.byteLength : 0);
+  }
+  return size;
+}
