@@ -1,12 +1,12 @@
 // Runs every compiled test file (dist/**/*.test.js) under Node's own test runner, or those whose path holds one of the
 // arguments. `npm test -- engine` runs the tests of the engine only.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 const wanted = process.argv.slice(2);
 const files = list('dist').filter(
-  (file) => file.endsWith('.test.js') && (wanted.length === 0 || wanted.some((w) => file.includes(w))),
+  (file) => isCurrentTest(file) && (wanted.length === 0 || wanted.some((part) => file.includes(part))),
 );
 if (files.length === 0) {
   console.error(`no test file in dist/ matches ${wanted.join(' ') || '*.test.js'}; run npm run build first`);
@@ -14,10 +14,21 @@ if (files.length === 0) {
 }
 const result = spawnSync(
   process.execPath,
-  ['--test', '--test-concurrency=2', '--test-reporter=dot', '--test-reporter-destination=stdout', ...files],
+  [
+    '--test',
+    '--test-concurrency=2',
+    `--test-reporter=${new URL('./test-reporter.js', import.meta.url)}`,
+    '--test-reporter-destination=stdout',
+    ...files,
+  ],
   { stdio: 'inherit' },
 );
 process.exit(result.status ?? 1);
+
+/** The compiler leaves the output of deleted sources behind. */
+function isCurrentTest(file) {
+  return file.endsWith('.test.js') && existsSync(path.relative('dist', file).replace(/\.js$/, '.ts'));
+}
 
 function list(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
