@@ -29,7 +29,8 @@ export interface Kind {
   read(places: Places, output: string): Verdicts;
 }
 
-const SERVE_PORTS = '--http-port {http} --grpc-port {grpc} --metrics-port {metrics} {args}';
+const PORTS = '--http-port {http} --grpc-port {grpc} --metrics-port {metrics}';
+const SERVE_PORTS = `${PORTS} {args}`;
 
 /** Every kind of recording that is compared. Those whose feature is not built yet have short lists or none. */
 export const KINDS: readonly Kind[] = [
@@ -124,7 +125,7 @@ function perfKind(name: string, slow: boolean, only: string): Kind {
     slow,
     arguments: ({ recordings, triton, json }) => [
       `${recordings}/check_perf.py`,
-      ...['--tool', `${triton} perf {args}`, '--serve', `${triton} serve {repos} ${SERVE_PORTS} --exit-on-error=false`],
+      ...['--tool', `${triton} perf {args}`, '--serve', `${triton} serve {repos} ${PORTS} --exit-on-error=false`],
       ...['--only', only, '--json', json, '--jobs', slow ? '1' : '2'],
     ],
     read: ({ json }) => {
