@@ -80,8 +80,8 @@ export interface BackendInstance {
   readonly concurrency: number;
   /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
   readonly healthy?: boolean;
-  /** Asks the model itself whether it is ready, where it has a say; false also when it takes too long. */
-  checkReady?(): Promise<boolean>;
+  /** Asks the model itself whether it is ready, where it has a say (else undefined); false also when it takes too long. */
+  checkReady?(): Promise<boolean> | undefined;
   /**
    * Executes a batch. Every request must be answered through its `respond` (final exactly once), before or after the
    * promise settles (decoupled models answer later). A rejection answers every request of the batch that has no final

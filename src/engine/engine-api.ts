@@ -114,9 +114,10 @@ export interface LoadParameters {
 export interface InferenceEngine {
   /** False only before start-up finished initialising. Throws UNAVAILABLE `Server exiting` while stopping. */
   isLive(): boolean;
-  /** The rule of section 2.2 of the wire protocol. Throws UNAVAILABLE `Server exiting` while stopping. */
-  isReady(): boolean;
-  isModelReady(name: string, version: string): boolean;
+  /** The rule of section 2.2 of the wire protocol; a promise where models have a say in it. Throws UNAVAILABLE `Server exiting` while stopping. */
+  isReady(): boolean | Promise<boolean>;
+  /** A promise where the model itself is asked. Throws for a version that is no number. */
+  isModelReady(name: string, version: string): boolean | Promise<boolean>;
   /**
    * The READY version that a request means: `version` '' = the latest. Throws the lookup errors of sections 1.10 and
    * 1.11 of the wire protocol.

@@ -113,22 +113,26 @@ export class Engine implements InferenceEngine {
     return this.#state === 'ready';
   }
 
-  isReady(): boolean {
+  isReady(): boolean | Promise<boolean> {
     if (!this.isLive()) return false;
     if (!this.#options.strictReadiness) return true;
-    return this.#records().every(
-      ({ versions }) =>
-        versions.length > 0 &&
-        versions.every(({ state, reason, model }) =>
-          state === 'READY' ? (model?.healthy ?? false) : state === 'UNAVAILABLE' && reason === UNLOADED,
-        ),
-    );
+    const asked: Promise<boolean>[] = [];
+    for (const { versions } of this.#records()) {
+      if (versions.length === 0) return false;
+      for (const { state, reason, model } of versions) {
+        if (state === 'UNAVAILABLE' && reason === UNLOADED) continue;
+        const ready = state === 'READY' && model !== undefined && model.checkReady();
+        if (ready === false) return false;
+        if (ready !== true) asked.push(ready);
+      }
+    }
+    return asked.length === 0 ? true : Promise.all(asked).then((answers) => answers.every(Boolean));
   }
 
-  isModelReady(name: string, version: string): boolean {
+  isModelReady(name: string, version: string): boolean | Promise<boolean> {
     const wanted = parseVersionArgument(version);
     const model = this.#lookUp(this.#readyManager().lifecycle.records.get(name), wanted);
-    return model?.healthy ?? false;
+    return model?.checkReady() ?? false;
   }
 
   model(name: string, version: string): ReadyModel {

@@ -79,6 +79,13 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     return this.#parts.runners.every((runner) => runner.instance.healthy ?? true);
   }
 
+  /** Whether the version can be used; a promise where its instances ask the model itself. */
+  checkReady(): boolean | Promise<boolean> {
+    if (!this.healthy) return false;
+    const checks = this.#parts.runners.flatMap(({ instance }) => instance.checkReady?.() ?? []);
+    return checks.length === 0 ? true : Promise.all(checks).then((answers) => answers.every(Boolean));
+  }
+
   submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest {
     const validated = validateRequest(this.plan, request);
     const task = new Task(this, request, validated, onResponse);

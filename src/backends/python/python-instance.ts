@@ -84,10 +84,9 @@ export class PythonInstance implements BackendInstance {
     return this.#process !== undefined;
   }
 
-  async checkReady(): Promise<boolean> {
+  checkReady(): Promise<boolean> | undefined {
     const process = this.#process;
-    if (process === undefined) return false;
-    return !process.hasReadyCheck || (await this.#ready.ask(process));
+    return process?.hasReadyCheck ? this.#ready.ask(process) : undefined;
   }
 
   async execute(requests: readonly ExecutionRequest[]): Promise<ExecutionTimes> {

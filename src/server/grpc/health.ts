@@ -22,15 +22,17 @@ export function serverLive({ engine }: ServerContext): GrpcMethod {
 
 /** ServerReady. */
 export function serverReady({ engine }: ServerContext): GrpcMethod {
-  return encodedMethod(ServerReadyRequest, () => toBinary(ServerReadyResponse, { ready: engine.isReady() }));
+  return encodedMethod(ServerReadyRequest, async () =>
+    toBinary(ServerReadyResponse, { ready: await engine.isReady() }),
+  );
 }
 
 /** ModelReady: false for what is unknown or not ready; only a version that is no number is an error. */
 export function modelReady({ engine }: ServerContext): GrpcMethod {
-  return encodedMethod(ModelReadyRequest, ({ name, version }) => {
+  return encodedMethod(ModelReadyRequest, async ({ name, version }) => {
     let ready = false;
     try {
-      ready = engine.isModelReady(name, version);
+      ready = await engine.isModelReady(name, version);
     } catch (reason) {
       const error = TritonError.from(reason);
       if (error.code !== 'NOT_FOUND' && error.code !== 'UNAVAILABLE') throw error;
@@ -41,8 +43,8 @@ export function modelReady({ engine }: ServerContext): GrpcMethod {
 
 /** grpc.health.v1.Health/Check: the server's readiness, whatever the service name. */
 export function healthCheck({ engine }: ServerContext): GrpcMethod {
-  return encodedMethod(HealthCheckRequest, () => {
+  return encodedMethod(HealthCheckRequest, async () => {
     const { SERVING = 1, NOT_SERVING = 2 } = ServingStatus.values;
-    return toBinary(HealthCheckResponse, { status: engine.isReady() ? SERVING : NOT_SERVING });
+    return toBinary(HealthCheckResponse, { status: (await engine.isReady()) ? SERVING : NOT_SERVING });
   });
 }

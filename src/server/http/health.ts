@@ -12,16 +12,20 @@ export function serverHealth(
   reply: Http1Reply,
 ): void {
   const healthy = route.area === 'live' ? context.engine.isLive() : context.engine.isReady();
-  reply.send(healthy ? 200 : 400, NO_HEADERS);
+  whenKnown(healthy, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
+}
+
+/** Goes on in the same turn where the answer is there already. */
+function whenKnown(answer: boolean | Promise<boolean>, use: (answer: boolean) => void): void {
+  if (answer instanceof Promise) void answer.then(use);
+  else use(answer);
 }
 
 /** `/v2/models/M/ready`: 200 without a body, else 400; only a version that is no number is another error. */
 export function modelReady(context: ServerContext, route: HttpRoute, _request: Http1Request, reply: Http1Reply): void {
+  let ready: boolean | Promise<boolean> = false;
   try {
-    if (context.engine.isModelReady(route.model, route.version)) {
-      reply.send(200, NO_HEADERS);
-      return;
-    }
+    ready = context.engine.isModelReady(route.model, route.version);
   } catch (reason) {
     const error = TritonError.from(reason);
     if (error.code !== 'NOT_FOUND' && error.code !== 'UNAVAILABLE') {
@@ -29,5 +33,8 @@ export function modelReady(context: ServerContext, route: HttpRoute, _request: H
       return;
     }
   }
-  reply.send(400, NO_HEADERS, errorBody('Model version not ready'));
+  whenKnown(ready, (yes) => {
+    if (yes) reply.send(200, NO_HEADERS);
+    else reply.send(400, NO_HEADERS, errorBody('Model version not ready'));
+  });
 }
