@@ -161,7 +161,11 @@ describe('ends of the server', { skip: python === undefined }, () => {
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
     let text = '';
-    for (const stream of [child.stdout, child.stderr]) stream!.on('data', (chunk) => void (text += chunk));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream!.on('data', (chunk) => {
+        text += chunk;
+      });
+    }
     await until(`the server must start: ${text}`, () => /Started HTTPService at 127\.0\.0\.1:\d+/.test(text));
     return { child, port: Number(/Started HTTPService at 127\.0\.0\.1:(\d+)/.exec(text)![1]), text: () => text };
   }
