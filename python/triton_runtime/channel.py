@@ -18,6 +18,8 @@ class Channel:
     def __init__(self):
         self._socket = socket.socket(fileno=3)
         self._pipe = 4
+        self._buffer = bytearray(65536)
+        self._start = self._end = 0
         self.inputs = InputMemory(5)
         self.outputs = OutputMemory(6)
         self.memories = (self.inputs, self.outputs)
@@ -35,19 +37,39 @@ class Channel:
 
     def receive(self):
         """The next frame of the socket; ends the process when the server is gone."""
-        size = U32.unpack(self._take(4))[0]
-        return Reader(self._take(size))
-
-    def _take(self, size):
-        data = bytearray(size)
-        view = memoryview(data)
-        done = 0
-        while done < size:
-            count = self._socket.recv_into(view[done:], size - done, socket.MSG_WAITALL)
-            if count == 0:
+        # A frame that came with one system call is copied out of the buffer; arrays may lie on it for ever.
+        start, end = self._start, self._end
+        buffer = self._buffer
+        if start == end:
+            start = 0
+            end = self._socket.recv_into(buffer)
+            if end == 0:
                 leave()
-            done += count
-        view.release()
+        if end - start >= 4:
+            (size,) = U32.unpack_from(buffer, start)
+            if end - start >= 4 + size:
+                self._start, self._end = start + 4 + size, end
+                return Reader(buffer[start + 4 : start + 4 + size])
+        have = buffer[start:end]
+        self._start = self._end = 0
+        if len(have) < 4:
+            have += self._take(bytearray(4 - len(have)), 0)
+        (size,) = U32.unpack_from(have)
+        data = bytearray(size)
+        rest = have[4:]
+        data[: len(rest)] = rest
+        return Reader(self._take(data, len(rest)))
+
+    def _take(self, data, done):
+        """Fills a buffer from the socket, from a place on."""
+        size = len(data)
+        with memoryview(data) as view:
+            while done < size:
+                with view[done:] as rest:
+                    count = self._socket.recv_into(rest, size - done, socket.MSG_WAITALL)
+                if count == 0:
+                    leave()
+                done += count
         return data
 
     def send(self, writer):

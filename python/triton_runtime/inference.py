@@ -3,6 +3,8 @@
 import asyncio
 import json
 import queue
+import struct
+import weakref
 
 from . import wire
 from .errors import ErrorCode, TritonError, TritonModelException, bind, wrong_arguments
@@ -10,6 +12,9 @@ from .tensor import Tensor, read_tensor
 from .wire import Writer
 
 FINAL = 1
+
+# Key, flags, timeout, whether the correlation id is a text.
+_HEAD = struct.Struct("<IIQB")
 
 _CODES = {code.value: code for code in ErrorCode}
 
@@ -153,7 +158,7 @@ class RequestState:
         self.closed = False
         self.sent = 0
         self.table = table
-        table[key] = self
+        table[key] = weakref.ref(self)
 
     def count(self, response, flags):
         """Takes note of a response that is about to be sent; raises when it must not be."""
@@ -201,10 +206,9 @@ class RequestState:
             response._write(writer, channel.memories, self.wanted)
         writer.u64(channel.outputs.sequence)
         channel.send(writer)
-        if final:
-            self.table.pop(self.key, None)
 
     def __del__(self):
+        self.table.pop(self.key, None)
         # Nobody can answer the request any more.
         if not self.answered:
             self.closed = True
@@ -287,10 +291,9 @@ class InferenceRequest:
     @classmethod
     def _read(cls, reader, channel, decoupled, table):
         request = cls.__new__(cls)
-        key = reader.u32()
-        request._flags = reader.u32()
-        request._timeout = reader.u64()
-        request._correlation_id = reader.text() if reader.u8() else reader.u64()
+        key, request._flags, request._timeout, texts = _HEAD.unpack_from(reader.data, reader.at)
+        reader.at += _HEAD.size
+        request._correlation_id = reader.text() if texts else reader.u64()
         request._id = reader.text()
         request._parameters = reader.text() or "{}"
         request._outputs = {reader.text() for _ in range(reader.u16())}
