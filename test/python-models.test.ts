@@ -331,3 +331,45 @@ for value in (0.5, 2.0, 7.0): self.metric.observe(value)`;
     assert.match(server.logText(), /^W.* <string>:1\] "a warning of the model"$/m);
   });
 });
+
+describe('a backend that is a Python model', { skip: python === undefined }, () => {
+  const folder = makeRepository({
+    'backends/scaling/model.py': `${HEAD}import os
+class TritonPythonModel:
+    def initialize(self, args):
+        with open(os.path.join(pb_utils.get_model_dir(), "factor.txt")) as file:
+            self.factor = float(file.read())
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", (r.inputs()[0].as_numpy() * self.factor).astype(np.float32))]) for r in requests]
+`,
+    ...Object.fromEntries(
+      ['2', '10'].flatMap((factor) => [
+        [`models/times_${factor}/1/factor.txt`, factor],
+        [
+          `models/times_${factor}/config.pbtxt`,
+          `backend: "scaling" max_batch_size: 0
+          input { name: "IN" data_type: TYPE_FP32 dims: [ -1 ] }
+          output { name: "OUT" data_type: TYPE_FP32 dims: [ -1 ] }`,
+        ],
+      ]),
+    ),
+  });
+
+  test('serves any number of models, whose folders hold data only', async () => {
+    const server = await startTestServer(
+      [`${folder.path}/models`],
+      [`--backend-directory=${folder.path}/backends`, `--backend-config=python,python-executable=${python}`],
+    );
+    try {
+      const body = JSON.stringify({ inputs: [{ name: 'IN', datatype: 'FP32', shape: [2], data: [1, 2] }] });
+      for (const factor of [2, 10]) {
+        const { json, text } = await httpRequest(server.http, 'POST', `/v2/models/times_${factor}/infer`, body);
+        const { outputs } = json as { outputs: { data: number[] }[] };
+        assert.deepEqual(outputs?.[0]?.data, [factor, 2 * factor], text);
+      }
+    } finally {
+      await server.stop();
+      folder.remove();
+    }
+  });
+});

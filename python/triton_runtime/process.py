@@ -97,10 +97,10 @@ class Process:
         import triton_python_backend_utils as pb_utils
 
         settings = self._settings
-        # Behind everything else, in this order: the version's folder, the model's, the runtime's.
+        # Behind everything else: the version's folder, the model's, the runtime's.
         if self._folder in sys.path:
             sys.path.remove(self._folder)
-        sys.path.extend((settings["version_directory"], settings["model_directory"], self._folder))
+        sys.path.extend((*settings["search_path"], self._folder))
         pb_utils._model_directory = settings["version_directory"]
         # The built-in function calls importlib without frames of its own.
         module = __import__(settings["module"], None, None, ["TritonPythonModel"])

@@ -42,6 +42,8 @@ export interface ModelLocation {
 /** A kind of model: onnxruntime, identity, python, ... */
 export interface Backend {
   readonly name: string;
+  /** Backend whose settings it takes too, beneath its own: `python` for backends that are Python models. */
+  readonly settingsOf?: string;
   /** Ids of the GPUs on which the backend can run; absent = none. */
   gpus?(): readonly number[];
   /** True when models of the backend may have inputs marked `optional`. */

@@ -1,4 +1,6 @@
 /** Finds backends by name. Each loads only when a model asks for it: native modules cost start-up time and memory. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { TritonError } from '../protocol/error.js';
 import type { Backend } from './backend.js';
 
@@ -27,11 +29,16 @@ export interface LoadedBackend {
 /** Looks backends up, each at most once. */
 export class BackendRegistry {
   readonly #extra: ReadonlyMap<string, Backend>;
+  readonly #directory: string | undefined;
   readonly #loads = new Map<string, Promise<LoadedBackend>>();
   readonly #loaded = new Map<string, LoadedBackend>();
 
-  /** `extra`: backends beside the built-in ones, by name; they go first. */
-  constructor(extra: readonly Backend[] = []) {
+  /**
+   * `extra`: backends beside the built-in ones, by name; they go first. `directory`: folder in which backends lie that
+   * are Python models themselves, each as `<name>/model.py`.
+   */
+  constructor(extra: readonly Backend[] = [], directory?: string) {
+    this.#directory = directory;
     this.#extra = new Map(extra.map((backend) => [backend.name, backend]));
   }
 
@@ -42,7 +49,7 @@ export class BackendRegistry {
 
   /** True for backends that can be found; nothing is loaded. */
   has(name: string): boolean {
-    return this.#extra.has(name) || Object.hasOwn(BUILT_IN, name);
+    return this.#extra.has(name) || Object.hasOwn(BUILT_IN, name) || this.#pythonFile(name) !== undefined;
   }
 
   /** The backend of a name. Rejects with the server's text when there is none. */
@@ -60,6 +67,13 @@ export class BackendRegistry {
     return Object.hasOwn(MISSING, name) ? MISSING[name] : undefined;
   }
 
+  /** The file of a backend that is a Python model; undefined when there is none of that name. */
+  #pythonFile(name: string): string | undefined {
+    if (this.#directory === undefined || !/^[\w.-]+$/.test(name) || name === '..') return undefined;
+    const file = path.join(this.#directory, name, 'model.py');
+    return existsSync(file) ? file : undefined;
+  }
+
   async #load(name: string): Promise<LoadedBackend> {
     const extra = this.#extra.get(name);
     let found: LoadedBackend | undefined;
@@ -68,6 +82,11 @@ export class BackendRegistry {
     } else if (Object.hasOwn(BUILT_IN, name)) {
       const { backend } = await BUILT_IN[name]!();
       found = { backend, path: new URL(`./${name}/${name}-backend.js`, import.meta.url).pathname };
+    }
+    const file = found === undefined ? this.#pythonFile(name) : undefined;
+    if (file !== undefined) {
+      const { createPythonBackend } = await import('./python/python-backend.js');
+      found = { backend: createPythonBackend(name, path.dirname(file)), path: file };
     }
     if (found === undefined) {
       throw new TritonError(

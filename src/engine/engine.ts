@@ -12,7 +12,7 @@ import type {
   ModelStatistics,
   ReadyModel,
 } from './engine-api.js';
-import { backendSettingsJson } from './lifecycle/backend-settings.js';
+import { backendDirectory, backendSettingsJson } from './lifecycle/backend-settings.js';
 import type { LoadContext } from './lifecycle/load-version.js';
 import { ModelManager } from './lifecycle/model-manager.js';
 import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
@@ -56,7 +56,7 @@ export class Engine implements InferenceEngine {
 
   private constructor(options: EngineOptions) {
     this.#options = options;
-    this.#registry = new BackendRegistry(options.backends ?? []);
+    this.#registry = new BackendRegistry(options.backends ?? [], backendDirectory(options));
     this.#threads = new ThreadBudget(options.threadBudget ?? os.availableParallelism());
   }
 

@@ -6,13 +6,33 @@ import { joinPath, kindOf } from '../../repository/local.js';
 import type { InstanceSpec, ModelLocation } from '../backend.js';
 import type { ProcessSettings } from './python-process.js';
 
-/** Checks the parameters and the model's file. Rejects with the server's texts (spec: model repository, section 6.5). */
-export async function checkModel(location: ModelLocation, config: ModelConfig): Promise<void> {
+/** Where the class of a model is. */
+export interface ModelSource {
+  readonly file: string;
+  /** Name under which the file is imported. */
+  readonly module: string;
+  /** Folders behind which the runtime's stands on the search path. */
+  readonly searchPath: readonly string[];
+}
+
+/**
+ * Checks the parameters and finds the model's file: in the version's folder, or in that of a backend which is a Python
+ * model itself. Rejects with the server's texts (spec: model repository, section 6.5).
+ */
+export async function findSource(
+  location: ModelLocation,
+  config: ModelConfig,
+  backendFolder: string | undefined,
+): Promise<ModelSource> {
   const force = config.parameters.get('FORCE_CPU_ONLY_INPUT_TENSORS')?.string_value ?? '';
   if (!['', 'yes', 'no'].includes(force)) {
     throw new TritonError('UNSUPPORTED', `Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: ${force}'`);
   }
-  const name = fileName(config);
+  if (backendFolder !== undefined) {
+    const searchPath = [backendFolder, path.dirname(backendFolder)];
+    return { file: joinPath(backendFolder, 'model.py'), module: 'model', searchPath };
+  }
+  const name = config.default_model_filename || 'model.py';
   const file = joinPath(location.versionDirectory, name);
   if ((await kindOf(file)) === undefined) {
     throw new TritonError('INTERNAL', `Python model file not found in '${file}'`);
@@ -20,13 +40,20 @@ export async function checkModel(location: ModelLocation, config: ModelConfig): 
   if (!name.endsWith('.py')) {
     throw new TritonError('INTERNAL', `Model name must end with '.py'. Model name is "${name}".`);
   }
+  const module = `${location.version}.${path.basename(name, '.py')}`;
+  return { file, module, searchPath: [location.versionDirectory, location.modelDirectory] };
 }
 
 /** What the process of an instance is told. */
-export function serveSettings(location: ModelLocation, config: ModelConfig, spec: InstanceSpec): ProcessSettings {
+export function serveSettings(
+  location: ModelLocation,
+  config: ModelConfig,
+  source: ModelSource,
+  spec: InstanceSpec,
+): ProcessSettings {
   const json = configToJson(config);
   return {
-    ...commonSettings(location, config),
+    ...commonSettings(location, config, source),
     mode: 'serve',
     instance: spec.name,
     model_config: '',
@@ -43,9 +70,9 @@ export function serveSettings(location: ModelLocation, config: ModelConfig, spec
 }
 
 /** What the process that completes a configuration is told. */
-export function completeSettings(location: ModelLocation, config: ModelConfig): ProcessSettings {
+export function completeSettings(location: ModelLocation, config: ModelConfig, source: ModelSource): ProcessSettings {
   return {
-    ...commonSettings(location, config),
+    ...commonSettings(location, config, source),
     mode: 'complete',
     instance: location.name,
     model_config: configToJson(config),
@@ -53,18 +80,13 @@ export function completeSettings(location: ModelLocation, config: ModelConfig): 
   };
 }
 
-function commonSettings(location: ModelLocation, config: ModelConfig) {
-  const name = fileName(config);
+function commonSettings(location: ModelLocation, config: ModelConfig, source: ModelSource) {
   return {
     decoupled: config.model_transaction_policy?.decoupled ?? false,
     model_name: location.name,
-    model_directory: location.modelDirectory,
     version_directory: location.versionDirectory,
-    model_file: joinPath(location.versionDirectory, name),
-    module: `${location.version}.${path.basename(name, '.py')}`,
+    model_file: source.file,
+    module: source.module,
+    search_path: source.searchPath,
   };
-}
-
-function fileName(config: ModelConfig): string {
-  return config.default_model_filename || 'model.py';
 }

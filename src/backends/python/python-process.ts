@@ -23,11 +23,12 @@ export interface ProcessSettings {
   readonly mode: 'serve' | 'complete';
   readonly decoupled: boolean;
   readonly model_name: string;
-  readonly model_directory: string;
   readonly version_directory: string;
   readonly model_file: string;
   /** Name under which the file is imported. */
   readonly module: string;
+  /** Folders for imports. */
+  readonly search_path: readonly string[];
   /** Name of the instance. */
   readonly instance: string;
   /** Configuration as JSON. */

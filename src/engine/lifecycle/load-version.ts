@@ -67,7 +67,10 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   };
   const backend = await findBackend(context, request.config, location);
   const backendOptions: BackendOptions = {
-    config: backendSettings(options, backend.name),
+    config: new Map([
+      ...(backend.settingsOf === undefined ? [] : backendSettings(options, backend.settingsOf)),
+      ...backendSettings(options, backend.name),
+    ]),
     autoComplete: options.autoComplete,
     threadBudget: context.threads.cores,
     log,
