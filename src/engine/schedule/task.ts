@@ -117,17 +117,15 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   #toAnswer(response: ExecutionResponse): InferenceResponse {
     const { plan } = this.#owner;
-    const answer = {
-      modelName: plan.name,
-      modelVersion: plan.version,
-      id: this.id,
-      parameters: response.parameters ?? NO_PARAMETERS,
-    };
-    if (response.error !== undefined) return { ...answer, outputs: NO_OUTPUTS, error: response.error };
+    const { error } = response;
+    const modelName = plan.name;
+    const modelVersion = plan.version;
+    const parameters = response.parameters ?? NO_PARAMETERS;
+    if (error !== undefined) return { modelName, modelVersion, id: this.id, parameters, outputs: NO_OUTPUTS, error };
     const outputs = plan.reshapesOutputs
       ? response.outputs.map((output) => reshapeBack(plan, output))
       : response.outputs;
-    return { ...answer, outputs };
+    return { modelName, modelVersion, id: this.id, parameters, outputs };
   }
 
   #deliver(answer: InferenceResponse | undefined, final: boolean): void {

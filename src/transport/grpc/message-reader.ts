@@ -2,8 +2,8 @@ import { BodyBuffer } from '../body-buffer.js';
 
 /** Flag and length before each message. */
 const PREFIX_SIZE = 5;
-/** Bytes of a message that are reserved before they have come. */
-const MAX_RESERVED = 4 * 1024 * 1024;
+/** Bytes of a message that are reserved before they have come: address space only, until they are written. */
+const MAX_RESERVED = 8 * 1024 * 1024;
 
 /** Why messages cannot be read on. */
 export type MessageFault =

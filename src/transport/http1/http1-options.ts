@@ -39,7 +39,7 @@ export const HTTP1_DEFAULTS: ResolvedHttp1Options = {
   maxBodySize: 2_147_483_647,
   maxBodyChunks: 65_536,
   maxChunkExtensionSize: 16 * 1024,
-  maxReservedBodySize: 4 * 1024 * 1024,
+  maxReservedBodySize: 8 * 1024 * 1024,
   maxPipelinedSize: 64 * 1024,
   maxSendBacklog: 1024 * 1024,
   writeHighWater: 64 * 1024,
