@@ -110,7 +110,7 @@ function repositoryKind(name: string, slow: boolean, mode: (places: Places) => s
     arguments: (places) => [
       `${places.recordings}/check_repository.py`,
       ...mode(places),
-      ...['--no-python', '--json', places.json, '--jobs', '2'],
+      ...['--json', places.json, '--jobs', '2'],
     ],
     read: ({ json }) => {
       const rows = JSON.parse(readFileSync(json, 'utf8')) as { name: string; result: Verdict }[];

@@ -112,7 +112,9 @@ async function run(kind: Kind, python: string, recordings: string): Promise<Verd
 
 function runProgram(program: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    // The Python of the runners has numpy, which Python models need.
+    const env = { ...process.env, TRITON_PYTHON: program };
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
