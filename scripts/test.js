@@ -17,6 +17,7 @@ const result = spawnSync(
   [
     '--test',
     '--test-concurrency=2',
+    '--test-timeout=180000',
     `--test-reporter=${new URL('./test-reporter.js', import.meta.url)}`,
     '--test-reporter-destination=stdout',
     ...files,
