@@ -1,5 +1,7 @@
 /** Python models in a real server: tensors, responses, calls between models, metrics, control, readiness. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { InferenceServerClient } from '../src/client/client.js';
@@ -370,6 +372,63 @@ class TritonPythonModel:
     } finally {
       await server.stop();
       folder.remove();
+    }
+  });
+});
+
+describe('an execution environment of a model', { skip: python === undefined }, () => {
+  const activate = 'export MARK="from the environment"\n';
+  const folder = makeRepository({
+    'models/marked/env/bin/activate': activate,
+    'models/marked/env/bin/python3': `#!/bin/sh\nexec '${python}' "$@"\n`,
+    'models/marked/1/model.py': `${HEAD}import os
+class TritonPythonModel:
+    def execute(self, requests):
+        text = os.environ.get("MARK", "").encode()
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([text], object))]) for r in requests]
+`,
+    'models/marked/config.pbtxt': '',
+  });
+  const config = (location: string): string => `backend: "python" max_batch_size: 0
+    input { name: "IN" data_type: TYPE_FP32 dims: [ 1 ] }
+    output { name: "OUT" data_type: TYPE_STRING dims: [ 1 ] }
+    parameters { key: "EXECUTION_ENV_PATH" value { string_value: "${location}" } }`;
+  const body = JSON.stringify({ inputs: [{ name: 'IN', datatype: 'FP32', shape: [1], data: [0] }] });
+  let server: TestServer;
+
+  before(async () => {
+    chmodSync(`${folder.path}/models/marked/env/bin/python3`, 0o755);
+    execFileSync('tar', ['-czf', `${folder.path}/env.tar.gz`, '-C', `${folder.path}/models/marked/env`, '.']);
+    server = await startTestServer([`${folder.path}/models`], ['--model-control-mode=explicit']);
+  });
+
+  after(async () => {
+    await server?.stop();
+    folder.remove();
+  });
+
+  for (const location of ['$$TRITON_MODEL_DIRECTORY/env', `${folder.path}/env.tar.gz`]) {
+    test(`is used: ${location.replace(folder.path, '')}`, async () => {
+      writeFileSync(`${folder.path}/models/marked/config.pbtxt`, config(location));
+      const load = await httpRequest(server.http, 'POST', '/v2/repository/models/marked/load');
+      assert.equal(load.status, 200, load.text);
+      const { json } = await httpRequest(server.http, 'POST', '/v2/models/marked/infer', body);
+      assert.deepEqual((json as { outputs: { data: string[] }[] }).outputs[0]!.data, ['from the environment']);
+    });
+  }
+
+  test('that does not exist, or is none, is refused', async () => {
+    const cases = [
+      ['/nowhere/env', 'Failed to get the canonical path for /nowhere/env.'],
+      [
+        folder.path,
+        `Path ${folder.path}/bin/activate does not exist. The Python environment should contain an 'activate' script.`,
+      ],
+    ];
+    for (const [location = '', text = ''] of cases) {
+      writeFileSync(`${folder.path}/models/marked/config.pbtxt`, config(location));
+      const { json } = await httpRequest(server.http, 'POST', '/v2/repository/models/marked/load');
+      assert.ok((json as { error: string }).error.includes(`Internal: ${text}`), JSON.stringify(json));
     }
   });
 });
