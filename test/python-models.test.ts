@@ -66,6 +66,35 @@ class TritonPythonModel:
     def execute(self, requests):
         return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", helper.double(r.inputs()[0].as_numpy()))]) for r in requests]
 `,
+  'later/config.pbtxt': `backend: "python" max_batch_size: 0
+    input { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] }
+    output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }`,
+  'later/1/model.py': `${HEAD}import threading, time
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            value = request.inputs()[0].as_numpy()
+            threading.Thread(target=self.answer, args=(request.get_response_sender(), value)).start()
+        return None
+    def answer(self, sender, value):
+        time.sleep(0.05)
+        if value[0] >= 0:
+            parameters = {"count": 7, "text": "x", "yes": True}
+            sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("OUT", value)], parameters=parameters))
+`,
+  'woven/config.pbtxt': `backend: "python" max_batch_size: 0
+    model_transaction_policy { decoupled: true }
+    input { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] }
+    output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }`,
+  'woven/1/model.py': `${HEAD}import asyncio
+class TritonPythonModel:
+    async def execute(self, requests):
+        for request in requests:
+            value = request.inputs()[0].as_numpy()
+            await asyncio.sleep(int(value[0]) / 1000)
+            response = pb_utils.InferenceResponse([pb_utils.Tensor("OUT", value)])
+            request.get_response_sender().send(response, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+`,
   'doubled/1/helper.py': 'def double(x):\n    return x * 2\n',
   'completed/1/model.py': `${HEAD}
 class TritonPythonModel:
@@ -274,6 +303,36 @@ result = [values(), values()]`;
       if (event.final) calls.end();
     }
     assert.deepEqual(values, [4, 3, 2, 1, 0]);
+  });
+
+  test('a model that is not decoupled may answer after execute returned, with parameters of its own', async () => {
+    const inputs = [makeTensor('IN', 'INT32', [5], [1])];
+    const result = await client.infer({ modelName: 'later', inputs });
+    assert.deepEqual([...tensorValues(result.outputs[0]!)], [5]);
+    assert.deepEqual(result.parameters, [
+      ['count', 7n],
+      ['text', 'x'],
+      ['yes', true],
+    ]);
+    const error = await client.infer({ modelName: 'later', inputs: [makeTensor('IN', 'INT32', [-1], [1])] }).then(
+      () => undefined,
+      (reason: Error) => reason.message,
+    );
+    assert.equal(error, 'the model dropped the request without a response');
+  });
+
+  test('coroutines of a decoupled model run side by side', async () => {
+    const calls = stream.stream();
+    for (const [id, pause] of [
+      ['slow', 200],
+      ['quick', 1],
+    ] as const) {
+      await calls.send({ modelName: 'woven', id, inputs: [makeTensor('IN', 'INT32', [pause], [1])] });
+    }
+    calls.end();
+    const order: string[] = [];
+    for await (const { result } of calls) if (result !== undefined) order.push(result.id);
+    assert.deepEqual(order, ['quick', 'slow']);
   });
 
   test('metrics of a model are shown while it holds them', async () => {

@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import threading
+import traceback
 
 from . import wire
 from .errors import TritonModelException
@@ -151,7 +152,12 @@ class Channel:
                 data = bytearray(size)
                 if stream.readinto(data) < size:
                     leave()
-                self._handle(Reader(data))
+                try:
+                    self._handle(Reader(data))
+                except BaseException:
+                    # Without this thread calls would wait for ever: the server starts the process again.
+                    traceback.print_exc()
+                    os._exit(1)
 
     def _handle(self, reader):
         kind = reader.u8()

@@ -98,13 +98,19 @@ export class PythonInstance implements BackendInstance {
     const computeStart = nowNs();
     const number = this.#nextBatch;
     this.#nextBatch = (this.#nextBatch + 1) >>> 0;
-    const keys: number[] = [];
-    const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
-    writer.u32(number);
-    writer.u64(this.#sequence);
-    writer.u16(requests.length);
-    for (const request of requests) keys.push(this.#writeRequest(writer, process, request));
-    process.send(writer.finish());
+    const keys = requests.map((request) => this.#register(request));
+    try {
+      const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
+      writer.u32(number);
+      writer.u64(this.#sequence);
+      writer.u16(requests.length);
+      requests.forEach((request, i) => void this.#writeRequest(writer, process, keys[i]!, request));
+      process.send(writer.finish());
+    } catch (reason) {
+      // No frame can be as large as this batch.
+      for (const key of keys) this.#take(key);
+      throw reason;
+    }
     const inputEnd = nowNs();
     return await new Promise((resolve, reject) => {
       this.#batches.set(number, { requests, keys, computeStart, inputEnd, resolve, reject });
@@ -118,10 +124,14 @@ export class PythonInstance implements BackendInstance {
     await this.#process?.finalize();
   }
 
-  #writeRequest(writer: FrameWriter, process: PythonProcess, request: ExecutionRequest): number {
+  #register(request: ExecutionRequest): number {
     const key = this.#nextKey;
     this.#nextKey = (key + 1) >>> 0;
     this.#open.set(key, request);
+    return key;
+  }
+
+  #writeRequest(writer: FrameWriter, process: PythonProcess, key: number, request: ExecutionRequest): void {
     writer.u32(key);
     writer.u32((request.sequenceStart ? 1 : 0) | (request.sequenceEnd ? 2 : 0));
     writer.bigU64(request.timeoutMicroseconds);
@@ -144,7 +154,6 @@ export class PythonInstance implements BackendInstance {
     };
     writer.u16(request.inputs.length);
     for (const input of request.inputs) writeTensor(writer, input, process.memories);
-    return key;
   }
 
   async #start(): Promise<void> {
