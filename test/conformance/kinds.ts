@@ -70,6 +70,18 @@ export const KINDS: readonly Kind[] = [
     ],
     read: readByName,
   },
+  {
+    name: 'runtime',
+    slow: true,
+    arguments: ({ recordings, triton, json }) => [
+      `${recordings}/check_runtime.py`,
+      ...['--serve', `${triton} serve {repos} ${SERVE_PORTS}`, '--json', json],
+    ],
+    read: ({ json }) => {
+      const { cases } = JSON.parse(readFileSync(json, 'utf8')) as { cases: { name: string; result: Verdict }[] };
+      return new Map(cases.map((row) => [row.name, row.result]));
+    },
+  },
   perfKind('perf-command-lines', false, '^(command_lines|options)/'),
   perfKind('perf-runs', true, '^(?!command_lines/|options/)'),
 ];
