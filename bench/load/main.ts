@@ -27,17 +27,35 @@ if (isMainThread) {
   process.stdout.write(`${JSON.stringify(await share(JSON.parse(process.argv[2] as string) as LoadPlan))}\n`);
   process.exit(0);
 } else {
-  parentPort?.postMessage(await run(workerData as LoadPlan));
+  const { plan, gate, threads } = workerData as ThreadPlan;
+  parentPort?.postMessage(await run(plan, () => passTogether(gate, threads)));
+}
+
+/** What one thread gets. */
+interface ThreadPlan {
+  readonly plan: LoadPlan;
+  /** Counts the threads that are connected. */
+  readonly gate: Int32Array;
+  readonly threads: number;
+}
+
+/** Waits until all threads are here: none sends while another is still starting up. */
+function passTogether(gate: Int32Array, threads: number): void {
+  Atomics.add(gate, 0, 1);
+  Atomics.notify(gate, 0);
+  for (let seen = Atomics.load(gate, 0); seen < threads; seen = Atomics.load(gate, 0)) Atomics.wait(gate, 0, seen);
 }
 
 /** Splits the plan among threads and puts their measurements together. */
 async function share(plan: LoadPlan): Promise<LoadResult> {
   const threads = Math.min(MAX_THREADS, plan.concurrency);
+  const gate = new Int32Array(new SharedArrayBuffer(4));
   const shares = await Promise.all(
     Array.from({ length: threads }, (_, i) => {
       const part = (total: number): number => Math.floor(total / threads) + (i < total % threads ? 1 : 0);
       const requests = plan.requests === undefined ? {} : { requests: part(plan.requests) };
-      const workerData: LoadPlan = { ...plan, ...requests, concurrency: part(plan.concurrency) };
+      const own: LoadPlan = { ...plan, ...requests, concurrency: part(plan.concurrency) };
+      const workerData: ThreadPlan = { plan: own, gate, threads };
       const worker = new Worker(new URL(import.meta.url), { workerData });
       return new Promise<Share>((resolve, reject) => {
         worker.once('message', resolve).once('error', reject);
@@ -56,16 +74,9 @@ async function share(plan: LoadPlan): Promise<LoadResult> {
   return { count, seconds: Math.max(...shares.map((s) => s.seconds)), p50Us: quantile(0.5), p99Us: quantile(0.99) };
 }
 
-async function run({
-  protocol,
-  port,
-  path,
-  headers,
-  bodyFile,
-  concurrency,
-  seconds,
-  requests,
-}: LoadPlan): Promise<Share> {
+/** Runs one thread's share; `whenConnected` returns when the load may begin. */
+async function run(plan: LoadPlan, whenConnected: () => void): Promise<Share> {
+  const { protocol, port, path, headers, bodyFile, concurrency, seconds, requests } = plan;
   const body = readFileSync(bodyFile);
   const latencies = new Float64Array(requests ?? MOST_REQUESTS);
   let count = 0;
@@ -96,6 +107,7 @@ async function run({
     lanes.push(lane);
   }
   await Promise.all(lanes.map((lane) => lane.open(port)));
+  whenConnected();
 
   const begin = performance.now();
   const done = new Promise<void>((resolve) => {
