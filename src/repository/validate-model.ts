@@ -126,7 +126,7 @@ async function validateVersion(
   return { config, faults };
 }
 
-/** Files of formats that are not read here: present, not empty, not a placeholder. */
+/** Files of formats that are not read here: present, not empty, and no Git LFS pointer in place of the file. */
 async function fileFaults(directory: string, version: string, config: ModelConfig): Promise<Fault[]> {
   if (config.default_model_filename === '') return [];
   const path = joinPath(directory, version, config.default_model_filename);
