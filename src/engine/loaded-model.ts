@@ -1,6 +1,7 @@
 import type { BackendModel } from '../backends/backend.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
+import { SYSTEM_CLOCK } from './clock.js';
 import type { ReadyModel } from './engine-api.js';
 import type { Log } from './log.js';
 import type { ModelPlan } from './model-plan.js';
@@ -39,6 +40,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   readonly statistics: ModelStatistics;
   readonly scheduler: Scheduler;
   readonly log: Log;
+  readonly clock = SYSTEM_CLOCK;
   readonly polledConfig: ModelConfig;
   /** Instances that share the cores, for the thread budget. */
   instanceCount = 0;

@@ -6,6 +6,7 @@ import type { ModelConfig, WarmupInput } from '../../protocol/proto/model-config
 import type { MessageOf } from '../../protocol/proto/schema.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { joinPath, readTextFile } from '../../repository/local.js';
+import { SYSTEM_CLOCK } from '../clock.js';
 import type { Log } from '../log.js';
 import { datatypeOfConfigValue, type ModelPlan } from '../model-plan.js';
 import { requestPrefix, validateRequest } from '../request/validate-request.js';
@@ -67,7 +68,7 @@ export async function warmUp(context: WarmUpContext): Promise<void> {
 
 async function runOnce(context: WarmUpContext, runner: InstanceRunner, sample: Sample): Promise<void> {
   const errors: string[] = [];
-  const owner: TaskOwner = { ...context, released: () => {} };
+  const owner: TaskOwner = { ...context, clock: SYSTEM_CLOCK, released: () => {} };
   const request: InferenceRequest = {
     id: '',
     inputs: sample.inputs,

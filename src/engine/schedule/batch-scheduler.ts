@@ -1,5 +1,5 @@
 import { TritonError } from '../../protocol/error.js';
-import { nowNs } from '../clock.js';
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
 import type { ModelPlan } from '../model-plan.js';
 import { requestPrefix } from '../request/validate-request.js';
 import { BatchQueue, type QueueOptions } from './batch-queue.js';
@@ -37,6 +37,7 @@ export class BatchScheduler implements Scheduler {
   readonly #plan: ModelPlan;
   readonly #runners: readonly InstanceRunner[];
   readonly #options: BatchOptions;
+  readonly #clock: Clock;
   readonly #queue: BatchQueue;
   readonly #prefetch: boolean;
   readonly #maxPreferred: number;
@@ -50,13 +51,14 @@ export class BatchScheduler implements Scheduler {
   #running = false;
   #stopping = false;
   #startAfter: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #nextRunner = 0;
 
-  constructor(plan: ModelPlan, runners: readonly InstanceRunner[], options: BatchOptions) {
+  constructor(plan: ModelPlan, runners: readonly InstanceRunner[], options: BatchOptions, clock: Clock = SYSTEM_CLOCK) {
     this.#plan = plan;
     this.#runners = runners;
     this.#options = options;
+    this.#clock = clock;
     this.#queue = new BatchQueue(options.queue);
     this.#prefetch = this.#queue.allowsPrefetch;
     this.#maxPreferred = Math.max(0, ...options.preferredSizes);
@@ -83,7 +85,7 @@ export class BatchScheduler implements Scheduler {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#clock.clearTimer(this.#timer);
   }
 
   /**
@@ -93,8 +95,8 @@ export class BatchScheduler implements Scheduler {
   #wake(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    if (this.#options.batching) setImmediate(this.#run);
-    else queueMicrotask(this.#run);
+    if (this.#options.batching) this.#clock.nextTurn(this.#run);
+    else this.#clock.soon(this.#run);
   }
 
   #instanceFreed(): void {
@@ -105,24 +107,24 @@ export class BatchScheduler implements Scheduler {
   #schedule(): void {
     this.#scheduled = false;
     if (this.#timer !== undefined) {
-      clearTimeout(this.#timer);
+      this.#clock.clearTimer(this.#timer);
       this.#timer = undefined;
     }
     if (this.#startAfter > 0) {
       if (this.#queue.length < this.#startAfter) return;
       this.#startAfter = 0;
     }
-    const start = nowNs();
+    const start = this.#clock.nowNs();
     let now = start;
     let waitNs = 0;
     this.#running = true;
     try {
       waitNs = this.#form(now);
       while (this.#dispatch(now)) {
-        now = nowNs();
+        now = this.#clock.nowNs();
         if (now - start > MAX_TURN_NS) {
           this.#scheduled = true;
-          setImmediate(this.#run);
+          this.#clock.nextTurn(this.#run);
           break;
         }
         waitNs = this.#form(now);
@@ -278,10 +280,10 @@ export class BatchScheduler implements Scheduler {
     const ns = waitNs === 0 ? timeoutNs : timeoutNs === 0 ? waitNs : Math.min(waitNs, timeoutNs);
     if (ns === 0) return;
     // Timers count whole milliseconds and come up to one late: the rest below two is spent in turns of the loop.
-    if (ns >= 2_000_000) this.#timer = setTimeout(this.#run, Math.floor(ns / 1e6) - 1);
+    if (ns >= 2_000_000) this.#timer = this.#clock.setTimer(this.#run, Math.floor(ns / 1e6) - 1);
     else {
       this.#scheduled = true;
-      setImmediate(this.#run);
+      this.#clock.nextTurn(this.#run);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { BackendInstance, ExecutionTimes } from '../../backends/backend.js';
 import { TritonError } from '../../protocol/error.js';
-import { nowNs } from '../clock.js';
+import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { NullRequest } from './null-request.js';
 import type { Task } from './task.js';
@@ -13,12 +13,14 @@ export class InstanceRunner {
   readonly instance: BackendInstance;
   readonly #statistics: ModelStatistics;
   readonly #decoupled: boolean;
+  readonly #clock: Clock;
   #inFlight = 0;
 
-  constructor(instance: BackendInstance, statistics: ModelStatistics, decoupled: boolean) {
+  constructor(instance: BackendInstance, statistics: ModelStatistics, decoupled: boolean, clock: Clock = SYSTEM_CLOCK) {
     this.instance = instance;
     this.#statistics = statistics;
     this.#decoupled = decoupled;
+    this.#clock = clock;
   }
 
   /** True when the instance takes another batch. */
@@ -54,7 +56,7 @@ export class InstanceRunner {
 
   #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void): void {
     this.#inFlight--;
-    const end = nowNs();
+    const end = this.#clock.nowNs();
     const inputNs = span(times.computeStart, times.inputEnd);
     const inferNs = span(times.inputEnd, times.outputStart);
     const outputNs = span(times.outputStart, times.computeEnd);
@@ -84,7 +86,7 @@ export class InstanceRunner {
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;
       if (!task.finished) task.respond({ outputs: [], error }, true);
-      this.#statistics.recordFailure('BACKEND', nowNs() - task.startNs);
+      this.#statistics.recordFailure('BACKEND', this.#clock.nowNs() - task.startNs);
     }
     done();
   }

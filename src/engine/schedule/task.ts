@@ -1,7 +1,7 @@
 import type { ExecutionRequest, ExecutionResponse } from '../../backends/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
-import { nowNs } from '../clock.js';
+import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
 import { mapReshape } from '../request/reshape.js';
@@ -15,6 +15,7 @@ export interface TaskOwner {
   readonly plan: ModelPlan;
   readonly statistics: ModelStatistics;
   readonly log: Log;
+  readonly clock: Clock;
   /** Called once per task that ended: answered finally, or refused by its scheduler. */
   released(task: Task): void;
 }
@@ -43,7 +44,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   onCancelled: (() => void) | undefined;
 
   /** When the engine accepted the request, in ns; also the start of its time in the queue. */
-  readonly startNs = nowNs();
+  readonly startNs: number;
   /** Point in time at which the queue's policy ends the wait, in ns; 0 = never. */
   deadlineNs = 0;
   /** The final response went out. */
@@ -63,6 +64,7 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   constructor(owner: TaskOwner, request: InferenceRequest, validated: ValidatedRequest, handler: ResponseHandler) {
     this.#owner = owner;
+    this.startNs = owner.clock.nowNs();
     this.#handler = handler;
     this.id = request.id;
     this.batchSize = Math.max(validated.batchSize, 1);
@@ -106,7 +108,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     if (this.finished) return;
     this.markExecuting();
     this.respond({ outputs: NO_OUTPUTS, error }, true);
-    this.#owner.statistics.recordFailure(reason, nowNs() - this.startNs);
+    this.#owner.statistics.recordFailure(reason, this.#owner.clock.nowNs() - this.startNs);
   }
 
   /** Drops a cancelled request out of its queue: CANCELLED with an empty text. */

@@ -1,4 +1,4 @@
-import { nowNs } from '../clock.js';
+import type { Clock, Timer } from '../clock.js';
 import type { ModelPlan } from '../model-plan.js';
 import { compatible } from '../schedule/compatible.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
@@ -28,10 +28,11 @@ export class DirectBatcher implements SequenceBatcher {
   readonly #controls: SequenceControls;
   readonly #owner: SlotOwner;
   readonly #options: DirectOptions;
+  readonly #clock: Clock;
   readonly #run = () => this.#pass();
   #scheduled = false;
   #startAfter: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(
     plan: ModelPlan,
@@ -39,12 +40,14 @@ export class DirectBatcher implements SequenceBatcher {
     controls: SequenceControls,
     owner: SlotOwner,
     options: DirectOptions,
+    clock: Clock,
   ) {
     this.#plan = plan;
     this.#runner = runner;
     this.#controls = controls;
     this.#owner = owner;
     this.#options = options;
+    this.#clock = clock;
     this.#startAfter = options.startAfter;
     this.slots = Array.from({ length: options.slots }, (_, index) => new Slot(this, index));
   }
@@ -52,16 +55,16 @@ export class DirectBatcher implements SequenceBatcher {
   wake(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(this.#run);
+    this.#clock.nextTurn(this.#run);
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#clock.clearTimer(this.#timer);
   }
 
   #pass(): void {
     this.#scheduled = false;
-    clearTimeout(this.#timer);
+    this.#clock.clearTimer(this.#timer);
     if (this.#runner.inFlight > 0) return;
     if (this.#startAfter > 0) {
       if (this.slots.reduce((count, slot) => count + slot.queue.length, 0) < this.#startAfter) return;
@@ -117,9 +120,9 @@ export class DirectBatcher implements SequenceBatcher {
     if (minimumUtilization === 0 || delayNs === 0) return false;
     if (ready.length / this.slots.length >= minimumUtilization) return false;
     const oldest = Math.min(...ready.map((task) => task.startNs));
-    const left = delayNs - (nowNs() - oldest);
+    const left = delayNs - (this.#clock.nowNs() - oldest);
     if (left <= 0) return false;
-    this.#timer = setTimeout(this.#run, Math.ceil(left / 1e6));
+    this.#timer = this.#clock.setTimer(this.#run, Math.ceil(left / 1e6));
     return true;
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import type { ModelPlan } from '../model-plan.js';
 import { type BatchOptions, BatchScheduler } from '../schedule/batch-scheduler.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
@@ -24,8 +25,9 @@ export class OldestBatcher implements SequenceBatcher {
     owner: SlotOwner,
     slots: number,
     options: BatchOptions,
+    clock: Clock,
   ) {
-    this.#batcher = new BatchScheduler(plan, [runner], options);
+    this.#batcher = new BatchScheduler(plan, [runner], options, clock);
     this.#controls = controls;
     this.#owner = owner;
     this.slots = Array.from({ length: slots }, (_, index) => new Slot(this, index));

@@ -1,6 +1,6 @@
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
-import { nowNs } from '../clock.js';
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
 import { PLAIN_QUEUE } from '../schedule/batch-queue.js';
@@ -26,6 +26,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   readonly #model: string;
   readonly #idleNs: number;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #batchers: readonly SequenceBatcher[];
   /** Free slots: the lowest index first, spread over the instances. */
   readonly #free: Slot[] = [];
@@ -35,7 +36,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   readonly #onTimer = () => this.#timerFired();
   #held = 0;
   #stopping = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -44,6 +45,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     runners: readonly InstanceRunner[],
     startAfter: number,
     log: Log,
+    clock: Clock = SYSTEM_CLOCK,
   ) {
     if (config.iterative_sequence || config.state.length > 0) {
       const what = config.iterative_sequence ? 'iterative sequences' : 'implicit state';
@@ -52,6 +54,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#model = plan.name;
     this.#idleNs = Number(config.max_sequence_idle_microseconds) * 1000;
     this.#log = log;
+    this.#clock = clock;
     const controls = new SequenceControls(config, plan.maxBatchSize > 0);
     this.#batchers = runners.map((runner) => this.#batcher(config, plan, runner, controls, startAfter));
     const most = this.#batchers[0]?.slots.length ?? 0;
@@ -95,7 +98,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       );
     }
     if (active !== undefined) {
-      active.lastUseNs = nowNs();
+      active.lastUseNs = this.#clock.nowNs();
       if (task.sequenceEnd) this.#active.delete(key);
       this.#put(active.slot, task);
     } else if (waiting !== undefined) {
@@ -111,7 +114,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#clock.clearTimer(this.#timer);
     for (const batcher of this.#batchers) batcher.close();
   }
 
@@ -146,23 +149,38 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     const rows = Math.max(1, plan.maxBatchSize);
     const { oldest, direct } = config;
     if (oldest === undefined) {
-      return new DirectBatcher(plan, runner, controls, this, {
-        slots: rows,
-        minimumUtilization: direct?.minimum_slot_utilization ?? 0,
-        delayNs: Number(direct?.max_queue_delay_microseconds ?? 0n) * 1000,
-        startAfter,
-      });
+      return new DirectBatcher(
+        plan,
+        runner,
+        controls,
+        this,
+        {
+          slots: rows,
+          minimumUtilization: direct?.minimum_slot_utilization ?? 0,
+          delayNs: Number(direct?.max_queue_delay_microseconds ?? 0n) * 1000,
+          startAfter,
+        },
+        this.#clock,
+      );
     }
     const candidates = oldest.max_candidate_sequences > 0 ? oldest.max_candidate_sequences : rows;
-    return new OldestBatcher(plan, runner, controls, this, candidates, {
-      batching: true,
-      maxBatchSize: rows,
-      preferredSizes: oldest.preferred_batch_size,
-      delayNs: Number(oldest.max_queue_delay_microseconds) * 1000,
-      preserveOrdering: oldest.preserve_ordering,
-      queue: PLAIN_QUEUE,
-      startAfter,
-    });
+    return new OldestBatcher(
+      plan,
+      runner,
+      controls,
+      this,
+      candidates,
+      {
+        batching: true,
+        maxBatchSize: rows,
+        preferredSizes: oldest.preferred_batch_size,
+        delayNs: Number(oldest.max_queue_delay_microseconds) * 1000,
+        preserveOrdering: oldest.preserve_ordering,
+        queue: PLAIN_QUEUE,
+        startAfter,
+      },
+      this.#clock,
+    );
   }
 
   /** First request of a sequence: into a free slot, or into the backlog. */
@@ -183,7 +201,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   #bind(key: string, slot: Slot, open: boolean): void {
     slot.key = key;
     if (!open) return;
-    const now = nowNs();
+    const now = this.#clock.nowNs();
     this.#active.set(key, { slot, lastUseNs: now });
     this.#armTimer(now + this.#idleNs);
   }
@@ -212,16 +230,16 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   #armTimer(at: number): void {
     if (at === 0 || at >= this.#timerAt) return;
-    clearTimeout(this.#timer);
+    this.#clock.clearTimer(this.#timer);
     this.#timerAt = at;
-    this.#timer = setTimeout(this.#onTimer, Math.max(1, Math.ceil((at - nowNs()) / 1e6)));
+    this.#timer = this.#clock.setTimer(this.#onTimer, Math.max(1, Math.ceil((at - this.#clock.nowNs()) / 1e6)));
     // Idle sequences alone do not keep a process alive; requests that wait for their slots do.
     if (this.#backlog.length === 0) this.#timer.unref();
   }
 
   #timerFired(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = nowNs();
+    const now = this.#clock.nowNs();
     for (const entry of this.#backlog.takeExpired(now)) {
       const error = new TritonError('UNAVAILABLE', 'timeout of the corresponding sequence has been expired');
       for (const task of entry.tasks) task.reject(error, 'REJECTED');
