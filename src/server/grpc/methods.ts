@@ -9,6 +9,7 @@ import { modelInfer } from './infer.js';
 import { modelStreamInfer } from './infer-stream.js';
 import { logSettings } from './logging.js';
 import { modelMetadata, serverMetadata } from './metadata.js';
+import { REFLECTION_PATHS, serverReflection } from './reflection.js';
 import { repositoryIndex, repositoryModelLoad, repositoryModelUnload } from './repository.js';
 import { sharedMemoryMethods } from './shared-memory.js';
 import { modelStatistics } from './statistics.js';
@@ -50,6 +51,10 @@ export function grpcMethods(context: ServerContext): GrpcMethods {
     }
   }
   byPath.set(HEALTH_CHECK_PATH, restricted(healthCheck(context), 'health', restrictions));
+  if (context.options.grpc.reflection) {
+    const reflection = serverReflection();
+    for (const path of REFLECTION_PATHS) byPath.set(path, restricted(reflection, 'metadata', restrictions));
+  }
   return { byPath, shutdown: stream.shutdown };
 }
 

@@ -1,4 +1,5 @@
 import type { RestrictedCategory } from '../options/server-options.js';
+import { OPENAPI_PATH } from './openapi-document.js';
 
 /** What a path asks for. */
 export type HttpArea =
@@ -19,7 +20,8 @@ export type HttpArea =
   | 'logging'
   | 'shared-memory-status'
   | 'shared-memory-register'
-  | 'shared-memory-unregister';
+  | 'shared-memory-unregister'
+  | 'openapi';
 
 /** A path that is known. Names stand as sent: nothing is percent-decoded. */
 export interface HttpRoute {
@@ -66,6 +68,7 @@ export const AREA_RULES: Readonly<Record<HttpArea, AreaRule>> = {
   'shared-memory-status': { category: 'shared-memory', get: true, post: false, contentType: JSON_TYPE },
   'shared-memory-register': { category: 'shared-memory', get: false, post: true, contentType: JSON_TYPE },
   'shared-memory-unregister': { category: 'shared-memory', get: false, post: true, contentType: JSON_TYPE },
+  openapi: { category: 'metadata', get: true, post: false, contentType: JSON_TYPE },
 };
 
 const MODEL_ACTIONS: Readonly<Record<string, HttpArea>> = {
@@ -87,6 +90,7 @@ const FIXED: ReadonlyMap<string, HttpRoute> = new Map(
       ['/v2/logging', 'logging'],
       ['/v2/trace/setting', 'trace'],
       ['/v2/repository/index', 'index'],
+      [OPENAPI_PATH, 'openapi'],
     ] as const
   ).map(([path, area]) => [path, { area, model: '', version: '' }]),
 );

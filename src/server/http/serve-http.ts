@@ -3,11 +3,13 @@ import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import { Endpoint, type ServeSocket } from '../endpoint.js';
 import type { ServerContext } from '../server-context.js';
 import { modelConfig } from './config.js';
+import { withCors } from './cors.js';
 import { generate, generateStream } from './generate.js';
 import { modelReady, serverHealth } from './health.js';
 import { infer } from './infer.js';
 import { logging } from './logging.js';
 import { modelMetadata, serverMetadata } from './metadata.js';
+import { openApi } from './openapi.js';
 import { repositoryIndex, repositoryLoad, repositoryUnload } from './repository.js';
 import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './respond.js';
 import { AREA_RULES, type HttpArea, type HttpRoute, routeOf } from './route.js';
@@ -37,6 +39,7 @@ const HANDLERS: Readonly<Record<HttpArea, AreaHandler>> = {
   'shared-memory-status': sharedMemory,
   'shared-memory-register': sharedMemory,
   'shared-memory-unregister': sharedMemory,
+  openapi: openApi,
 };
 
 const NOT_FOUND = errorBody('Not Found');
@@ -56,7 +59,9 @@ const IDLE_GRACE_MS = 250;
 /** Starts the HTTP endpoint. */
 export function serveHttp(context: ServerContext): Promise<Endpoint> {
   const { http } = context.options;
-  return Endpoint.listen(http, httpSocket(createHttpHandler(context), context), { idleGraceMs: IDLE_GRACE_MS });
+  let handler = createHttpHandler(context);
+  if (http.corsOrigins.length > 0) handler = withCors(handler, http.corsOrigins);
+  return Endpoint.listen(http, httpSocket(handler, context), { idleGraceMs: IDLE_GRACE_MS });
 }
 
 /** Serves a socket with a handler; answers given while the endpoint stops close their connection. */

@@ -179,4 +179,12 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
       );
     },
   },
+  option(
+    GRPC,
+    'grpc-reflection',
+    'boolean',
+    parseBool,
+    (d, v) => (d.grpc.reflection = v),
+    'Serve grpc.reflection, which tools such as grpcurl use to list and call methods. Default true.',
+  ),
 ];

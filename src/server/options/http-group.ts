@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, option, pattern, positive, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { parseBool, parseInt32, parsePort } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parsePort } from './parse-value.js';
 
 const HTTP = 'HTTP';
 
@@ -57,4 +57,22 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
       draft.http.restrictions = parseRestrictions(value, 'api', '--http-restricted-api', draft.http.restrictions);
     },
   },
+  {
+    group: HTTP,
+    name: 'http-cors-origin',
+    argument: 'string',
+    help: 'Web pages of this origin (such as https://example.org, or * for all) may call. May be given several times.',
+    apply(value, { draft }) {
+      draft.http.corsOrigins = [...draft.http.corsOrigins, corsOrigin(value)];
+    },
+  },
 ];
+
+function corsOrigin(value: string): string {
+  if (value === '*') return value;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || url.origin.toLowerCase() !== value.toLowerCase()) {
+    throw new BadOption(`--http-cors-origin wants an origin such as https://example.org or *, got ${value}`);
+  }
+  return value;
+}

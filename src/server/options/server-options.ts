@@ -38,6 +38,8 @@ export interface HttpOptions extends EndpointOptions {
   /** Bytes; limits the JSON part, JSON tensors, raw bodies and decompressed bodies. */
   readonly maxInputSize: number;
   readonly restrictions: Restrictions;
+  /** Origins whose web pages may call; `*` = all. Empty: no answer says anything about origins. */
+  readonly corsOrigins: readonly string[];
 }
 
 /** Level of the compression of inference responses. */
@@ -49,6 +51,8 @@ export interface GrpcOptions extends EndpointOptions {
   readonly headerForward: RegExp | undefined;
   readonly restrictions: Restrictions;
   readonly responseCompression: CompressionLevel;
+  /** Serve grpc.reflection, so that tools can list the calls. */
+  readonly reflection: boolean;
   readonly tls: GrpcTlsOptions | undefined;
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
@@ -172,6 +176,7 @@ export function defaultServerOptions(): OptionsDraft {
       headerForward: undefined,
       maxInputSize: 67108864,
       restrictions: new Map(),
+      corsOrigins: [],
     },
     grpc: {
       enabled: true,
@@ -181,6 +186,7 @@ export function defaultServerOptions(): OptionsDraft {
       headerForward: undefined,
       restrictions: new Map(),
       responseCompression: 'none',
+      reflection: true,
       tls: undefined,
       keepaliveTimeMs: 7200000,
       keepaliveTimeoutMs: 20000,
