@@ -13,7 +13,8 @@ import type {
   ReadyModel,
 } from './engine-api.js';
 import { backendDirectory, backendSettingsJson } from './lifecycle/backend-settings.js';
-import type { LoadContext } from './lifecycle/load-version.js';
+import { findReady, requireReady } from './lifecycle/find-ready.js';
+import type { EngineContext } from './lifecycle/model-lifecycle.js';
 import { ModelManager } from './lifecycle/model-manager.js';
 import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
 import { stopEngine } from './lifecycle/stop.js';
@@ -131,23 +132,13 @@ export class Engine implements InferenceEngine {
 
   isModelReady(name: string, version: string): boolean | Promise<boolean> {
     const wanted = parseVersionArgument(version);
-    const model = this.#lookUp(this.#readyManager().lifecycle.records.get(name), wanted);
+    const model = findReady(this.#readyManager().lifecycle.records.get(name), wanted);
     return model?.checkReady() ?? false;
   }
 
   model(name: string, version: string): ReadyModel {
     const manager = this.#readyManager();
-    const wanted = parseVersionArgument(version);
-    const record = manager.lifecycle.records.get(name);
-    const found = this.#lookUp(record, wanted);
-    if (found !== undefined) return found;
-    const unknown = `Request for unknown model: '${name}'`;
-    if (record === undefined) throw new TritonError('NOT_FOUND', `${unknown} is not found`);
-    if (wanted === '') throw new TritonError('NOT_FOUND', `${unknown} has no available versions`);
-    if (record.find(wanted) === undefined) {
-      throw new TritonError('NOT_FOUND', `${unknown} version ${wanted} is not found`);
-    }
-    throw new TritonError('UNAVAILABLE', `${unknown} version ${wanted} is not at ready state`);
+    return requireReady(manager.lifecycle.records.get(name), name, parseVersionArgument(version));
   }
 
   readyVersions(name: string): readonly string[] {
@@ -234,7 +225,7 @@ export class Engine implements InferenceEngine {
 
   async #start(): Promise<void> {
     const { modelControlMode, loadModels } = this.#options;
-    const context: LoadContext = {
+    const context: EngineContext = {
       options: this.#options,
       registry: this.#registry,
       threads: this.#threads,
@@ -276,11 +267,6 @@ export class Engine implements InferenceEngine {
 
   #loaded(): LoadedModel[] {
     return this.#records().flatMap((record) => record.ready);
-  }
-
-  #lookUp(record: ModelRecord | undefined, version: string): LoadedModel | undefined {
-    if (record === undefined) return undefined;
-    return version === '' ? record.ready.at(-1) : record.ready.find((model) => model.version === version);
   }
 
   #readyManager(): ModelManager {

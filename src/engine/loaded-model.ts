@@ -9,7 +9,7 @@ import { validateRequest } from './request/validate-request.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { InstanceRunner } from './schedule/instance-runner.js';
 import type { Scheduler } from './schedule/scheduler.js';
-import { Task, type TaskOwner } from './schedule/task.js';
+import { type StepCounted, Task, type TaskOwner } from './schedule/task.js';
 import type { ModelStatistics } from './statistics/model-statistics.js';
 
 /** Parts of a loaded version. */
@@ -89,8 +89,29 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   }
 
   submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest {
+    return this.#submit(request, onResponse);
+  }
+
+  /** Like `submit`, for a step of an ensemble: also tells when the statistics have counted the request. */
+  submitStep(request: InferenceRequest, onResponse: ResponseHandler, onCounted: StepCounted): PendingRequest {
+    return this.#submit(request, onResponse, onCounted);
+  }
+
+  /** Keeps the version loaded until `release`: a request of an ensemble will come back to it. */
+  hold(): void {
+    this.#outstanding++;
+  }
+
+  /** Ends a `hold`. */
+  release(): void {
+    this.#outstanding--;
+    if (this.#outstanding > 0) return;
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted): PendingRequest {
     const validated = validateRequest(this.plan, request);
-    const task = new Task(this, request, validated, onResponse);
+    const task = new Task(this, request, validated, onResponse, onCounted);
     this.scheduler.enqueue(task);
     this.#outstanding++;
     this.statistics.pending++;
@@ -98,9 +119,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   }
 
   released(_task: Task): void {
-    this.#outstanding--;
-    if (this.#outstanding > 0) return;
-    for (const resolve of this.#drained.splice(0)) resolve();
+    this.release();
   }
 
   /** Resolves when no request is on its way. */

@@ -9,7 +9,7 @@ import type {
 } from '../../backends/backend.js';
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
-import { instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
+import { ENSEMBLE_PLATFORM, instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
 import { readLabels } from '../../repository/labels.js';
@@ -23,6 +23,8 @@ import {
   prepareInstances,
 } from '../../repository/prepare-load.js';
 import { nowNs } from '../clock.js';
+import type { FindModel } from '../ensemble/ensemble-scheduler.js';
+import { loadEnsemble } from '../ensemble/load-ensemble.js';
 import { LoadedModel } from '../loaded-model.js';
 import type { Log } from '../log.js';
 import { compileModelPlan } from '../model-plan.js';
@@ -36,6 +38,8 @@ import { warmUp } from './warm-up.js';
 
 /** What a load needs of the engine. */
 export interface LoadContext {
+  /** The READY version that a step of an ensemble means; throws the errors of a request for it. */
+  readonly find: FindModel;
   readonly options: EngineOptions;
   readonly registry: BackendRegistry;
   readonly threads: ThreadBudget;
@@ -59,6 +63,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   const start = nowNs();
   const { options } = context;
   const { log } = options;
+  if (request.config.platform === ENSEMBLE_PLATFORM) return await loadEnsemble(request, context.find, log);
   const location: ModelLocation = {
     modelDirectory: request.directory,
     versionDirectory: joinPath(request.directory, request.version),
@@ -126,12 +131,6 @@ export async function countInstances(context: LoadContext, config: ModelConfig):
 
 async function findBackend(context: LoadContext, config: ModelConfig, location: ModelLocation) {
   const { registry, options } = context;
-  if (config.backend === '') {
-    throw new TritonError(
-      'UNSUPPORTED',
-      `model '${config.name}' is an ensemble; this server does not run ensembles yet, serve its steps as models`,
-    );
-  }
   if (config.runtime !== '') {
     const host = { hasBackend: (name: string) => registry.has(name), backendDirectory: backendDirectory(options) };
     throwFirst(await backendLibraryFaults(config, location.modelDirectory, location.version, host));

@@ -3,12 +3,16 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { selectVersions } from '../../repository/versions.js';
 import type { LoadedModel } from '../loaded-model.js';
+import { requireReady } from './find-ready.js';
 import { countInstances, type LoadContext, loadVersion } from './load-version.js';
 import { ModelRecord, UNLOADED } from './model-record.js';
 import { Semaphore } from './semaphore.js';
 
 /** Loads at the same time when the options do not say. */
 const DEFAULT_LOAD_THREADS = 4;
+
+/** What loads need that the lifecycle does not know itself. */
+export type EngineContext = Omit<LoadContext, 'find'>;
 
 /** A model that is to be loaded, as polling found it. */
 export interface LoadRequest {
@@ -29,8 +33,8 @@ export class ModelLifecycle {
   readonly #closing = new Set<Promise<void>>();
   #live = 0;
 
-  constructor(context: LoadContext) {
-    this.#context = context;
+  constructor(context: EngineContext) {
+    this.#context = { ...context, find: (name, version) => requireReady(this.#records.get(name), name, version) };
     this.#semaphore = new Semaphore(context.options.modelLoadThreads ?? DEFAULT_LOAD_THREADS);
   }
 

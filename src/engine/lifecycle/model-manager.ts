@@ -1,11 +1,12 @@
+import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import { checkRepository, compareBytes, joinPath, listModels } from '../../repository/local.js';
 import { type PolledModel, pollModel } from '../../repository/poll-model.js';
 import type { IndexEntry, LoadParameters } from '../engine-api.js';
 import type { EngineOptions } from '../options.js';
+import { checkMembers, type GraphNode, membersFirst, membersOf } from './ensemble-loads.js';
 import { removeFileOverride, writeFileOverride } from './file-override.js';
-import type { LoadContext } from './load-version.js';
-import { ModelLifecycle } from './model-lifecycle.js';
+import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
 import { isModified, type ModificationTimes, modificationTimes } from './modification-times.js';
 
 /** What was polled of a model when it was loaded last. */
@@ -25,17 +26,19 @@ export class ModelManager {
   readonly #options: EngineOptions;
   readonly #repositories: readonly string[];
   readonly #infos = new Map<string, ModelInfo>();
+  /** Models that are to serve, as they were polled. */
+  readonly #nodes = new Map<string, GraphNode>();
   /** The last load or unload of each model: those of one model follow each other. */
   readonly #operations = new Map<string, Promise<unknown>>();
 
-  private constructor(context: LoadContext, repositories: readonly string[]) {
+  private constructor(context: EngineContext, repositories: readonly string[]) {
     this.#options = context.options;
     this.#repositories = repositories;
     this.lifecycle = new ModelLifecycle(context);
   }
 
   /** Throws when a repository is no directory that can be listed. */
-  static async create(context: LoadContext): Promise<ModelManager> {
+  static async create(context: EngineContext): Promise<ModelManager> {
     const repositories = [...new Set(context.options.repositories)].sort(compareBytes);
     if (repositories.length === 0) throw new TritonError('INVALID_ARG', '--model-repository must be specified');
     for (const repository of repositories) await checkRepository(repository);
@@ -69,7 +72,15 @@ export class ModelManager {
     const good = polled.filter((result) => result !== undefined);
     if (good.length < names.length) complete = false;
     await Promise.all(good.map(({ model }) => this.lifecycle.reserve({ ...model, filesUnchanged: false })));
-    const loads = await Promise.allSettled(good.map((result) => this.#loadPolled(result, undefined, false)));
+    for (const { model } of good) this.#nodes.set(model.name, model);
+    const plain = good.filter(({ model }) => model.config.platform !== ENSEMBLE_PLATFORM);
+    const loads = await Promise.allSettled(plain.map((result) => this.#loadPolled(result, undefined, false)));
+    const ensembles = new Map(
+      good.filter((result) => !plain.includes(result)).map((result) => [result.model.name, result]),
+    );
+    for (const name of membersFirst(ensembles.keys(), this.#nodes)) {
+      loads.push(...(await Promise.allSettled([this.#loadPolled(ensembles.get(name)!, undefined, false)])));
+    }
     return complete && loads.every((load) => load.status === 'fulfilled');
   }
 
@@ -164,6 +175,9 @@ export class ModelManager {
     const override = parameters.config ?? (unchanged ? before.override : undefined);
     const polled = await this.#poll(name, directory, override);
     if (polled === undefined) throw pollFailed;
+    for (const member of membersOf(polled.model.config)) {
+      if (!this.#isServing(member)) await this.load(member, {}).catch(() => {});
+    }
     await this.#loadPolled(polled, override, false, before);
     if ((this.lifecycle.records.get(name)?.ready.length ?? 0) === 0) {
       throw new TritonError('INTERNAL', `failed to load '${name}', no version is available`);
@@ -230,6 +244,10 @@ export class ModelManager {
     const { name, directory } = model;
     const filesUnchanged =
       before !== undefined && before.directory === directory && otherFilesUnchanged(before.times, times);
+    this.#nodes.set(name, model);
+    if (model.config.platform === ENSEMBLE_PLATFORM) {
+      checkMembers(model, this.#nodes, this.lifecycle.records, this.#options.log);
+    }
     await this.lifecycle.load({ ...model, filesUnchanged });
     const previous = this.#infos.get(name);
     this.#infos.set(name, { directory, times: temporary ? new Map() : times, override, temporary });

@@ -73,7 +73,8 @@ export class BatchScheduler implements Scheduler {
   }
 
   enqueue(task: Task): void {
-    if (this.#stopping) throw new TritonError('UNAVAILABLE', `${requestPrefix(task.id)}${STOPPING_TEXT}`);
+    if (this.#stopping && !task.isStep)
+      throw new TritonError('UNAVAILABLE', `${requestPrefix(task.id)}${STOPPING_TEXT}`);
     this.#queue.push(task);
     this.#wake();
   }

@@ -70,11 +70,13 @@ export class InstanceRunner {
       }
       if (task.failed || times.failed) {
         this.#statistics.recordFailure('BACKEND', end - task.startNs);
+        task.counted(0, 0, 0);
         continue;
       }
       succeeded = true;
       const queueNs = span(task.startNs, times.computeStart);
       this.#statistics.recordSuccess(task.batchSize, end - task.startNs, queueNs, inputNs, inferNs, outputNs);
+      task.counted(inputNs, inferNs, outputNs);
     }
     if (succeeded || times.failed) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
     done();
@@ -87,6 +89,7 @@ export class InstanceRunner {
       if (task instanceof NullRequest) continue;
       if (!task.finished) task.respond({ outputs: [], error }, true);
       this.#statistics.recordFailure('BACKEND', this.#clock.nowNs() - task.startNs);
+      task.counted(0, 0, 0);
     }
     done();
   }

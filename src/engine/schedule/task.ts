@@ -20,6 +20,9 @@ export interface TaskOwner {
   released(task: Task): void;
 }
 
+/** Told how long the parts of a step's execution took, in ns. */
+export type StepCounted = (inputNs: number, inferNs: number, outputNs: number) => void;
+
 const NO_PARAMETERS: Parameters = [];
 const NO_OUTPUTS: readonly Tensor[] = [];
 
@@ -57,12 +60,22 @@ export class Task implements ExecutionRequest, PendingRequest {
   order: OrderSlot | undefined;
   /** Called after the final response (a sequence's next request may go). */
   onFinished: (() => void) | undefined;
+  /** True for a step of an ensemble that was accepted: it is executed even while the server stops. */
+  readonly isStep: boolean;
 
   readonly #owner: TaskOwner;
   readonly #handler: ResponseHandler;
+  #onCounted: StepCounted | undefined;
   #executing = false;
 
-  constructor(owner: TaskOwner, request: InferenceRequest, validated: ValidatedRequest, handler: ResponseHandler) {
+  /** `onCounted` makes it a step of an ensemble. */
+  constructor(
+    owner: TaskOwner,
+    request: InferenceRequest,
+    validated: ValidatedRequest,
+    handler: ResponseHandler,
+    onCounted?: StepCounted,
+  ) {
     this.#owner = owner;
     this.startNs = owner.clock.nowNs();
     this.#handler = handler;
@@ -76,6 +89,8 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.sequenceEnd = request.sequenceEnd;
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
+    this.isStep = onCounted !== undefined;
+    this.#onCounted = onCounted;
   }
 
   cancel(): void {
@@ -103,12 +118,21 @@ export class Task implements ExecutionRequest, PendingRequest {
     else this.order.deliver(() => this.#deliver(answer, final), final);
   }
 
+  /** To be called when the statistics have counted the request; times in ns, 0 where nothing was executed. */
+  counted(inputNs: number, inferNs: number, outputNs: number): void {
+    const onCounted = this.#onCounted;
+    if (onCounted === undefined) return;
+    this.#onCounted = undefined;
+    onCounted(inputNs, inferNs, outputNs);
+  }
+
   /** Answers with an error as the final response and counts the failure, unless the request was already answered. */
   reject(error: TritonError, reason: FailureReason): void {
     if (this.finished) return;
     this.markExecuting();
     this.respond({ outputs: NO_OUTPUTS, error }, true);
     this.#owner.statistics.recordFailure(reason, this.#owner.clock.nowNs() - this.startNs);
+    this.counted(0, 0, 0);
   }
 
   /** Drops a cancelled request out of its queue: CANCELLED with an empty text. */

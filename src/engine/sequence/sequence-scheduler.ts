@@ -80,7 +80,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
         `inference request to model '${this.#model}' must specify a non-zero or non-empty correlation ID`,
       );
     }
-    if (this.#stopping && task.sequenceStart) throw new TritonError('UNAVAILABLE', STOPPING_TEXT);
+    if (this.#stopping && task.sequenceStart && !task.isStep) throw new TritonError('UNAVAILABLE', STOPPING_TEXT);
     // The type is part of the identity: the text "1" and the number 1 are two sequences.
     const key = typeof correlationId === 'string' ? `s${correlationId}` : `n${correlationId}`;
     const active = this.#active.get(key);

@@ -1,0 +1,273 @@
+import { invalidArg, TritonError } from '../../protocol/error.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import { nowNs } from '../clock.js';
+import type { LoadedModel } from '../loaded-model.js';
+import { requestPrefix } from '../request/validate-request.js';
+import type { InferenceRequest, InferenceResponse } from '../request.js';
+import type { Task } from '../schedule/task.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { adaptBatch } from './adapt-batch.js';
+import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
+import { EMPTY, Frame } from './frame.js';
+import { type SequencePlace, sequenceParameters, sequencePlaceOf } from './sequence-parameters.js';
+
+/** What all requests of one ensemble share. */
+export interface EnsembleOwner {
+  readonly plan: EnsemblePlan;
+  readonly decoupled: boolean;
+  readonly statistics: ModelStatistics;
+}
+
+/**
+ * One request on its way through the steps of an ensemble (spec: runtime, section 4.2). Steps run as soon as their
+ * tensors are there; a tensor goes from one step to the next as it is, only its name and shape are written anew.
+ */
+export class EnsembleRun {
+  readonly #owner: EnsembleOwner;
+  readonly #task: Task;
+  readonly #outputs: readonly EnsembleOutput[];
+  /** By step; undefined for steps that this request does not need. */
+  readonly #members: readonly (LoadedModel | undefined)[];
+  readonly #onCounted = (inputNs: number, inferNs: number, outputNs: number) =>
+    this.#stepCounted(inputNs, inferNs, outputNs);
+  #inFlight = 0;
+  /** Requests of steps that their models have not counted yet. */
+  #uncounted = 0;
+  #error: TritonError | undefined;
+  #answered = false;
+  #finished = false;
+  #inputNs = 0;
+  #inferNs = 0;
+  #outputNs = 0;
+  readonly #beginNs = nowNs();
+  #endNs = 0;
+
+  /** `members`: the model of each step that is to run; they stay loaded until the last answer. */
+  constructor(
+    owner: EnsembleOwner,
+    task: Task,
+    outputs: readonly EnsembleOutput[],
+    members: readonly (LoadedModel | undefined)[],
+  ) {
+    this.#owner = owner;
+    this.#task = task;
+    this.#outputs = outputs;
+    this.#members = members;
+    for (const member of members) member?.hold();
+  }
+
+  /** Runs the steps that need nothing but the ensemble's inputs. Answers never come from inside this call. */
+  start(): void {
+    const { plan } = this.#owner;
+    const frame = new Frame(plan);
+    const added: number[] = [];
+    for (const { name, tensor } of plan.inputs) {
+      frame.tensors[tensor] = this.#task.inputs.find((input) => input.name === name) ?? EMPTY;
+      added.push(tensor);
+    }
+    // Holds the end back: a refusal by a step must not answer from inside `enqueue`.
+    this.#inFlight++;
+    this.#advance(frame, added);
+    queueMicrotask(() => {
+      this.#inFlight--;
+      this.#proceed(frame);
+    });
+  }
+
+  /** Runs the steps for which tensors that have just come were the last ones missing. */
+  #advance(frame: Frame, added: readonly number[]): void {
+    const { consumers } = this.#owner.plan;
+    for (const tensor of added) {
+      for (const step of consumers[tensor]!) {
+        if (--frame.waiting[step.index]! > 0) continue;
+        const member = this.#members[step.index];
+        if (member !== undefined && this.#error === undefined) this.#launch(step, member, frame);
+      }
+    }
+  }
+
+  #launch(step: StepPlan, member: LoadedModel, frame: Frame): void {
+    const task = this.#task;
+    const place = this.#placeFor(step, frame) ?? task;
+    const request: InferenceRequest = {
+      id: task.id,
+      inputs: this.#stepInputs(step, member, frame),
+      requestedOutputs: step.outputNames,
+      parameters: task.parameters,
+      correlationId: place.correlationId,
+      sequenceStart: place.sequenceStart,
+      sequenceEnd: place.sequenceEnd,
+      priority: task.priority,
+      timeoutMicroseconds: task.timeoutMicroseconds,
+    };
+    try {
+      const handle = member.submitStep(
+        request,
+        (response, final) => this.#answeredBy(step, member, frame, response, final),
+        this.#onCounted,
+      );
+      this.#inFlight++;
+      this.#uncounted++;
+      if (task.cancelled) handle.cancel();
+    } catch (reason) {
+      this.#fail(TritonError.from(reason));
+    }
+  }
+
+  #stepInputs(step: StepPlan, member: LoadedModel, frame: Frame): Tensor[] {
+    const inputs: Tensor[] = [];
+    for (const { name, tensor } of step.inputs) {
+      const value = frame.tensors[tensor];
+      if (value === undefined || value === EMPTY) continue;
+      const dims = member.plan.inputsByName.get(name)?.dims ?? [];
+      const shape = adaptBatch(value.shape, dims, this.#batches(tensor), member.maxBatchSize > 0);
+      inputs.push({ name, datatype: value.datatype, shape, data: value.data });
+    }
+    return inputs;
+  }
+
+  /** Whether the maker of a tensor batches. */
+  #batches(tensor: number): boolean {
+    const { plan } = this.#owner;
+    const producer = plan.producers[tensor];
+    return producer === undefined ? plan.batches : (this.#members[producer.index]?.maxBatchSize ?? 0) > 0;
+  }
+
+  #placeFor(step: StepPlan, frame: Frame): SequencePlace | undefined {
+    if (frame.places === undefined) return undefined;
+    let place: SequencePlace | undefined;
+    for (const { tensor } of step.inputs) place = frame.places[tensor] ?? place;
+    return place;
+  }
+
+  #answeredBy(
+    step: StepPlan,
+    member: LoadedModel,
+    origin: Frame,
+    response: InferenceResponse | undefined,
+    final: boolean,
+  ): void {
+    if (final) this.#inFlight--;
+    let frame = origin;
+    if (response?.error !== undefined) {
+      this.#fail(response.error);
+    } else if (response !== undefined && this.#error === undefined) {
+      // A second response of a model that is not decoupled is no part of what the first began either.
+      const again = step.outputs.some(({ tensor }) => origin.tensors[tensor] !== undefined);
+      if (member.decoupled || again) frame = new Frame(this.#owner.plan);
+      this.#take(step, frame, response);
+    }
+    this.#proceed(frame);
+  }
+
+  #take(step: StepPlan, frame: Frame, response: InferenceResponse): void {
+    const added: number[] = [];
+    for (const { name, tensor } of step.outputs) {
+      frame.tensors[tensor] = response.outputs.find((output) => output.name === name) ?? EMPTY;
+      added.push(tensor);
+    }
+    if (response.parameters.length > 0) {
+      try {
+        const place = sequencePlaceOf(response.parameters);
+        if (place !== undefined) {
+          frame.places ??= [];
+          for (const tensor of added) frame.places[tensor] = place;
+        }
+      } catch (reason) {
+        this.#fail(TritonError.from(reason));
+        return;
+      }
+    }
+    this.#advance(frame, added);
+  }
+
+  #fail(error: TritonError): void {
+    this.#error ??= new TritonError(error.code, `in ensemble '${this.#owner.plan.name}', ${error.message}`);
+  }
+
+  /** Sends what is complete, and ends the request when no step is in flight any more. */
+  #proceed(frame: Frame): void {
+    const task = this.#task;
+    const last = this.#inFlight === 0 && !task.finished;
+    if (this.#error !== undefined) {
+      if (!last) return;
+      this.#endNs = nowNs();
+      task.respond({ outputs: [], error: this.#error }, true);
+      this.#finish();
+    } else if (!frame.sent && this.#isComplete(frame)) {
+      frame.sent = true;
+      this.#answered = true;
+      if (last) this.#endNs = nowNs();
+      task.respond({ outputs: this.#outputsOf(frame), parameters: sequenceParameters(this.#place(frame)) }, last);
+      if (last) this.#finish();
+    } else if (last) {
+      if (!this.#answered && !this.#owner.decoupled) {
+        this.#fail(
+          invalidArg(
+            `${requestPrefix(task.id)}unexpected deadlock, at least one output is not set while no more ensemble steps ` +
+              'can be made',
+          ),
+        );
+        this.#proceed(frame);
+        return;
+      }
+      this.#endNs = nowNs();
+      task.respond(undefined, true);
+      this.#finish();
+    }
+  }
+
+  #isComplete(frame: Frame): boolean {
+    return this.#outputs.every(({ tensor }) => frame.tensors[tensor] !== undefined);
+  }
+
+  #outputsOf(frame: Frame): Tensor[] {
+    const { plan } = this.#owner;
+    const outputs: Tensor[] = [];
+    for (const { name, tensor, dims } of this.#outputs) {
+      const value = frame.tensors[tensor];
+      if (value === undefined || value === EMPTY) continue;
+      const shape = adaptBatch(value.shape, dims, this.#batches(tensor), plan.batches);
+      outputs.push({ name, datatype: value.datatype, shape, data: value.data });
+    }
+    return outputs;
+  }
+
+  /** The place in a sequence that the response tells: the last one that a step gave, else the request's. */
+  #place(frame: Frame): SequencePlace {
+    let place: SequencePlace | undefined;
+    if (frame.places !== undefined) for (const { tensor } of this.#outputs) place = frame.places[tensor] ?? place;
+    return place ?? this.#task;
+  }
+
+  #stepCounted(inputNs: number, inferNs: number, outputNs: number): void {
+    this.#uncounted--;
+    this.#inputNs += inputNs;
+    this.#inferNs += inferNs;
+    this.#outputNs += outputNs;
+    if (this.#finished && this.#uncounted === 0) this.#count();
+  }
+
+  #finish(): void {
+    this.#finished = true;
+    for (const member of this.#members) member?.release();
+    if (this.#uncounted === 0) this.#count();
+  }
+
+  /** After the answer: the models of the last steps count their own requests first. */
+  #count(): void {
+    const task = this.#task;
+    const { statistics, decoupled } = this.#owner;
+    const requestNs = this.#endNs - task.startNs;
+    if (this.#error === undefined) {
+      const queueNs = this.#beginNs - task.startNs;
+      statistics.recordSuccess(task.batchSize, requestNs, queueNs, this.#inputNs, this.#inferNs, this.#outputNs);
+      statistics.recordExecution(task.batchSize, this.#inputNs, this.#inferNs, this.#outputNs);
+    } else {
+      // The original counts the error's answer and the request's end; a decoupled ensemble has the second only.
+      statistics.recordFailure('OTHER', requestNs);
+      if (!decoupled) statistics.recordFailure('OTHER', requestNs);
+    }
+    task.counted(this.#inputNs, this.#inferNs, this.#outputNs);
+  }
+}

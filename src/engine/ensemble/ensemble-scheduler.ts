@@ -1,0 +1,81 @@
+import { TritonError } from '../../protocol/error.js';
+import type { LoadedModel } from '../loaded-model.js';
+import { requestPrefix } from '../request/validate-request.js';
+import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
+import type { Task } from '../schedule/task.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { type EnsemblePlan, selectOutputs } from './ensemble-plan.js';
+import { type EnsembleOwner, EnsembleRun } from './ensemble-run.js';
+
+/** The READY version that a step means; throws the errors of a request for it. */
+export type FindModel = (name: string, version: string) => LoadedModel;
+
+type Selection = ReturnType<typeof selectOutputs>;
+
+/** Runs requests through the steps of an ensemble. It never batches: the models of the steps do. */
+export class EnsembleScheduler implements Scheduler, EnsembleOwner {
+  readonly plan: EnsemblePlan;
+  readonly decoupled: boolean;
+  readonly statistics: ModelStatistics;
+  readonly #find: FindModel;
+  /** By list of outputs as requests name them; the list of all outputs is always the same array. */
+  readonly #selections = new Map<string, Selection>();
+  readonly #allNames: readonly string[];
+  readonly #all: Selection;
+  #inFlight = 0;
+  #stopping = false;
+
+  constructor(
+    plan: EnsemblePlan,
+    allNames: readonly string[],
+    decoupled: boolean,
+    statistics: ModelStatistics,
+    find: FindModel,
+  ) {
+    this.plan = plan;
+    this.decoupled = decoupled;
+    this.statistics = statistics;
+    this.#find = find;
+    this.#allNames = allNames;
+    this.#all = selectOutputs(plan, allNames);
+  }
+
+  /** Requests that have not had their last answer. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  enqueue(task: Task): void {
+    if (this.#stopping && !task.isStep) {
+      throw new TritonError('UNAVAILABLE', `${requestPrefix(task.id)}${STOPPING_TEXT}`);
+    }
+    const { outputs, steps } = this.#selection(task.requestedOutputs);
+    const members = this.plan.steps.map((step, i) => (steps[i] ? this.#find(step.model, step.version) : undefined));
+    task.markExecuting();
+    this.#inFlight++;
+    task.onFinished = () => {
+      this.#inFlight--;
+    };
+    new EnsembleRun(this, task, outputs, members).start();
+  }
+
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  close(): void {}
+
+  #selection(names: readonly string[]): Selection {
+    if (names === this.#allNames) return this.#all;
+    const key = names.join('\0');
+    let selection = this.#selections.get(key);
+    if (selection === undefined) {
+      selection = selectOutputs(this.plan, names);
+      if (this.#selections.size < MAX_SELECTIONS) this.#selections.set(key, selection);
+    }
+    return selection;
+  }
+}
+
+/** Lists of outputs that are remembered; more are worked out anew. */
+const MAX_SELECTIONS = 100;

@@ -1,0 +1,72 @@
+import { throwFirst } from '../../modelconfig/fault.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { readLabels } from '../../repository/labels.js';
+import { initFileFaults } from '../../repository/model-file-faults.js';
+import { finishConfig } from '../../repository/prepare-load.js';
+import { nowNs } from '../clock.js';
+import { LoadedModel } from '../loaded-model.js';
+import type { Log } from '../log.js';
+import { compileModelPlan } from '../model-plan.js';
+import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
+import { compileEnsemblePlan } from './ensemble-plan.js';
+import { EnsembleScheduler, type FindModel } from './ensemble-scheduler.js';
+
+/** An ensemble to be loaded; its place among its members has been checked (`checkEnsembleGraph`). */
+export interface EnsembleRequest {
+  /** `<repository>/<model>` */
+  readonly directory: string;
+  readonly version: string;
+  readonly config: ModelConfig;
+  readonly configProvided: boolean;
+  readonly failures: FailureCounts;
+}
+
+/** Loads one version of an ensemble. Throws the TritonError that becomes the version's reason. */
+export async function loadEnsemble(request: EnsembleRequest, find: FindModel, log: Log): Promise<LoadedModel> {
+  const start = nowNs();
+  const { directory, version } = request;
+  const { config: finished, faults } = finishConfig(request.config, request.configProvided);
+  throwFirst(faults);
+  throwFirst(await initFileFaults(directory, finished));
+  const steps = finished.ensemble_scheduling?.step ?? [];
+  // Decoupled is what the members make of it, whatever the configuration says.
+  const decoupled = steps.some((step) => find(step.model_name, versionOf(step)).decoupled);
+  const config: ModelConfig = { ...finished, model_transaction_policy: { decoupled } };
+  const labels = new Map(await readLabels(directory, config));
+  for (const step of steps) {
+    const member = find(step.model_name, versionOf(step));
+    for (const [output, tensor] of step.output_map) {
+      const lent = member.labels(output);
+      if (lent === undefined || (labels.get(tensor)?.[0] ?? '') !== '') continue;
+      if (config.output.some(({ name }) => name === tensor)) labels.set(tensor, lent);
+    }
+  }
+  const plan = compileModelPlan(config, version);
+  const statistics = new ModelStatistics(request.failures);
+  const scheduler = new EnsembleScheduler(compileEnsemblePlan(config), plan.outputNames, decoupled, statistics, find);
+  const limit = config.ensemble_scheduling?.max_inflight_requests ?? 0;
+  if (limit > 0) log.info(`Ensemble model '${config.name}' configured with max_inflight_requests: ${limit}`);
+  statistics.loadSeconds = (nowNs() - start) / 1e9;
+  return new LoadedModel({
+    config,
+    polledConfig: request.config,
+    plan,
+    labels,
+    statistics,
+    backendModel: NO_BACKEND,
+    runners: [],
+    scheduler,
+    log,
+  });
+}
+
+const NO_BACKEND = {
+  createInstance(): never {
+    throw new Error('an ensemble has no instances');
+  },
+  async unload(): Promise<void> {},
+};
+
+function versionOf({ model_version }: { readonly model_version: bigint }): string {
+  return model_version === -1n ? '' : String(model_version);
+}
