@@ -42,3 +42,4 @@ export type {
 export { createClient } from './create-client.js';
 export { createGrpcClient } from './grpc/grpc-client.js';
 export { createHttpClient } from './http/http-client.js';
+export { SharedMemoryObject, type SharedMemoryOptions } from './shared-memory/shared-memory-object.js';

@@ -1,8 +1,10 @@
 import type { InferenceEngine } from '../engine/engine-api.js';
+import type { DecodeOptions } from '../protocol/infer/output-form.js';
 import type { ServerLog } from './log/server-log.js';
 import type { LogSettingsStore } from './log-settings.js';
 import type { ServerOptions } from './options/server-options.js';
 import type { ServerMetadata } from './server-metadata.js';
+import type { ServerSharedMemory } from './shared-memory/regions.js';
 import type { TraceSettings } from './trace-settings.js';
 
 /** What every front end works with. */
@@ -13,4 +15,7 @@ export interface ServerContext {
   readonly log: ServerLog;
   readonly logSettings: LogSettingsStore;
   readonly traceSettings: TraceSettings;
+  readonly sharedMemory: ServerSharedMemory;
+  /** How inference requests are decoded. */
+  readonly decoding: { readonly http: DecodeOptions; readonly grpc: DecodeOptions };
 }

@@ -1,4 +1,5 @@
 import { TritonError } from '../protocol/error.js';
+import type { DecodeOptions } from '../protocol/infer/output-form.js';
 import type { Endpoint } from './endpoint.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
 import { serveHttp } from './http/serve-http.js';
@@ -7,11 +8,13 @@ import { logLimits } from './log-limits.js';
 import { LogSettingsStore } from './log-settings.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
+import { GRPC_MAX_MESSAGE_BYTES } from './options/option-table.js';
 import type { ServerOptions } from './options/server-options.js';
 import { isEmptyRepository, repositoryHint } from './repository-help.js';
 import type { ServedEngine } from './served-engine.js';
 import type { ServerContext } from './server-context.js';
 import { serverMetadata } from './server-metadata.js';
+import { ServerSharedMemory } from './shared-memory/regions.js';
 import { CountDown, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
 import { startEngine } from './start-engine.js';
 import { logEngineTables, logOptionTable } from './startup-tables.js';
@@ -50,6 +53,7 @@ export async function startServer(
   if (created) logEmptyRepositories(options, log);
   logLimits(options, log);
 
+  const sharedMemory = new ServerSharedMemory(options.allowClientSharedMemory);
   const context: ServerContext = {
     engine,
     options,
@@ -57,6 +61,11 @@ export async function startServer(
     log,
     logSettings: new LogSettingsStore(log),
     traceSettings: new TraceSettings(options.trace),
+    sharedMemory,
+    decoding: {
+      http: decodeOptions(options.http.maxInputSize, sharedMemory, options),
+      grpc: decodeOptions(GRPC_MAX_MESSAGE_BYTES, sharedMemory, options),
+    },
   };
   const metrics = options.metrics.enabled
     ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes)
@@ -68,16 +77,25 @@ export async function startServer(
     engine,
     log,
     stop() {
-      stopping ??= stopServer(endpoints, engine, metrics, options, log);
+      stopping ??= stopServer(endpoints, engine, metrics, sharedMemory, options, log);
       return stopping;
     },
   };
+}
+
+function decodeOptions(
+  maxInputSize: number,
+  sharedMemory: ServerSharedMemory,
+  { allowClientSharedMemory }: ServerOptions,
+): DecodeOptions {
+  return allowClientSharedMemory ? { maxInputSize, sharedMemory } : { maxInputSize };
 }
 
 async function stopServer(
   endpoints: StoppingEndpoints,
   engine: ServedEngine,
   metrics: ServerMetrics | undefined,
+  sharedMemory: ServerSharedMemory,
   options: ServerOptions,
   log: ServerLog,
 ): Promise<boolean> {
@@ -85,6 +103,7 @@ async function stopServer(
   await stopEndpoints(endpoints, log, countDown);
   metrics?.stop();
   const clean = await stopEngine(engine, log, countDown);
+  sharedMemory.close();
   log.close();
   return clean;
 }

@@ -3,13 +3,22 @@ import { encodeBytes } from '../../src/protocol/bytes.js';
 import { DATATYPES, type Datatype, elementSize } from '../../src/protocol/datatype.js';
 import type { Tensor } from '../../src/protocol/tensor.js';
 
-/** Tensors of every datatype and of shapes from scalars to three dimensions, zero ones included. For tests. */
-export function arbitraryTensor(datatypes: readonly Datatype[] = DATATYPES): fc.Arbitrary<Tensor> {
+/**
+ * Tensors of every datatype and of shapes from scalars to three dimensions, zero ones included, unless one is given. For
+ * tests.
+ */
+export function arbitraryTensor(
+  datatypes: readonly Datatype[] = DATATYPES,
+  fixedShape?: readonly number[],
+): fc.Arbitrary<Tensor> {
   return fc
     .record({
       name: fc.oneof(fc.constantFrom('INPUT0', 'x'), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })),
       datatype: fc.constantFrom(...datatypes),
-      shape: fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 }),
+      shape:
+        fixedShape === undefined
+          ? fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 })
+          : fc.constant([...fixedShape]),
     })
     .chain(({ name, datatype, shape }) => {
       const count = shape.reduce((a, b) => a * b, 1);

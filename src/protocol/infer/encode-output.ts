@@ -22,7 +22,7 @@ export function toOutputForm(output: Tensor, decoded: DecodedInferRequest, model
     return { form, tensor, data: tensor.data };
   }
   if (form.sharedMemory === undefined) return { form, tensor: output, data: output.data };
-  const { region, offset, byteSize } = form.sharedMemory;
+  const { region, byteSize } = form.sharedMemory;
   if (output.data.length > byteSize) {
     throw new TritonError(
       'INTERNAL',
@@ -30,6 +30,6 @@ export function toOutputForm(output: Tensor, decoded: DecodedInferRequest, model
     );
   }
   if (decoded.sharedMemory === undefined) throw unknownRegion(region);
-  decoded.sharedMemory.write(region, offset, output.data);
+  decoded.sharedMemory.write(form.sharedMemory, output.data);
   return { form, tensor: output, data: undefined };
 }

@@ -1,6 +1,6 @@
 import { invalidArg } from '../error.js';
 import type { ParameterMap } from '../proto/infer-types.js';
-import type { SharedMemoryPlace } from './output-form.js';
+import type { SharedMemoryPlace } from './shared-memory.js';
 
 /** The shared memory place that the parameters of a tensor name; undefined when they name none. */
 export function readGrpcPlace(tensor: string, parameters: ParameterMap): SharedMemoryPlace | undefined {
@@ -17,19 +17,19 @@ export function readGrpcPlace(tensor: string, parameters: ParameterMap): SharedM
       `'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor '${tensor}'`,
     );
   }
-  return { region: region.value, offset: offset ?? 0, byteSize };
+  return { region: region.value, offset: offset ?? 0n, byteSize };
 }
 
 function wrongShared(name: string, tensor: string, expected: string): never {
   throw invalidArg(`invalid value type for '${name}' parameter for tensor '${tensor}', expected ${expected}.`);
 }
 
-function sharedInteger(name: string, tensor: string, parameters: ParameterMap, region: boolean): number | undefined {
+function sharedInteger(name: string, tensor: string, parameters: ParameterMap, region: boolean): bigint | undefined {
   const parameter = parameters.get(name);
   if (parameter === undefined) return undefined;
   if (!region) {
     throw invalidArg(`'${name}' can not be specified without 'shared_memory_region' parameter for tensor '${tensor}'`);
   }
   if (parameter.kind !== 'int64') return wrongShared(name, tensor, 'int64_param');
-  return Number(BigInt.asUintN(64, parameter.value));
+  return BigInt.asUintN(64, parameter.value);
 }

@@ -9,6 +9,7 @@ import { readGrpcPlace } from './grpc-place.js';
 import { readGrpcSettings } from './grpc-settings.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, NO_FORMS, type OutputForm } from './output-form.js';
 import { inputExists, unknownRegion } from './parameters.js';
+import type { RegionLease } from './shared-memory.js';
 import { UniqueNames } from './unique-names.js';
 
 export {
@@ -20,17 +21,31 @@ export {
 } from './grpc-response.js';
 export { wantsEmptyFinalResponse } from './grpc-settings.js';
 
-/** Decodes a request for a model. Throws a TritonError with the server's text. */
+/**
+ * Decodes a request for a model. Throws a TritonError with the server's text. What was decoded has to be released
+ * (`sharedMemory`) after the last response.
+ */
 export function decodeGrpcInferRequest(
   message: InferRequestMessage,
   model: ReadyModel,
   options: Partial<DecodeOptions> = {},
 ): DecodedInferRequest {
+  const lease = options.sharedMemory?.lease();
+  if (lease === undefined) return decode(message, model, undefined);
+  try {
+    return decode(message, model, lease);
+  } catch (reason) {
+    lease.release();
+    throw reason;
+  }
+}
+
+function decode(message: InferRequestMessage, model: ReadyModel, lease: RegionLease | undefined): DecodedInferRequest {
   const { id } = message;
   const settings = readGrpcSettings(message.parameters);
   checkDuplicates(message);
-  const inputs = readInputs(message, model, options);
-  const { names, forms } = readOutputs(message.outputs, options);
+  const inputs = readInputs(message, model, lease);
+  const { names, forms } = readOutputs(message.outputs, lease);
   const request = {
     id,
     inputs,
@@ -42,12 +57,8 @@ export function decodeGrpcInferRequest(
     priority: settings.priority,
     timeoutMicroseconds: settings.timeoutMicroseconds,
   };
-  return {
-    request,
-    forms,
-    defaultForm: BINARY_FORM,
-    ...(options.sharedMemory === undefined ? {} : { sharedMemory: options.sharedMemory }),
-  };
+  const defaultForm = BINARY_FORM;
+  return lease === undefined ? { request, forms, defaultForm } : { request, forms, defaultForm, sharedMemory: lease };
 }
 
 function checkDuplicates({ id, inputs }: InferRequestMessage): void {
@@ -55,7 +66,7 @@ function checkDuplicates({ id, inputs }: InferRequestMessage): void {
   for (const { name } of inputs) if (!names.add(name)) throw inputExists(id, name);
 }
 
-function readInputs(message: InferRequestMessage, model: ReadyModel, options: Partial<DecodeOptions>): RequestInput[] {
+function readInputs(message: InferRequestMessage, model: ReadyModel, lease: RegionLease | undefined): RequestInput[] {
   const { inputs, rawInputContents } = message;
   const result: RequestInput[] = [];
   let nextRaw = 0;
@@ -69,8 +80,8 @@ function readInputs(message: InferRequestMessage, model: ReadyModel, options: Pa
           `unexpected 'content' provided when using shared memory for input tensor '${name}' for model '${model.name}'`,
         );
       }
-      if (options.sharedMemory === undefined) throw unknownRegion(place.region);
-      data = options.sharedMemory.read(place.region, place.offset, place.byteSize);
+      if (lease === undefined) throw unknownRegion(place.region);
+      data = lease.read(place);
     } else if (contents !== undefined) {
       if (rawInputContents.length > 0) {
         throw invalidArg(
@@ -102,7 +113,7 @@ function readContents(name: string, datatype: string, contents: Uint8Array, mode
 
 function readOutputs(
   outputs: readonly InferRequestedOutputMessage[],
-  options: Partial<DecodeOptions>,
+  lease: RegionLease | undefined,
 ): { names: string[]; forms: ReadonlyMap<string, OutputForm> } {
   const names: string[] = [];
   const unique = new UniqueNames();
@@ -117,8 +128,8 @@ function readOutputs(
     const sharedMemory = readGrpcPlace(name, parameters);
     if (sharedMemory !== undefined) {
       if (classification > 0) throw invalidArg("output can't set both 'shared_memory_region' and 'classification'");
-      if (options.sharedMemory === undefined) throw unknownRegion(sharedMemory.region);
-      options.sharedMemory.check(sharedMemory.region, sharedMemory.offset, sharedMemory.byteSize);
+      if (lease === undefined) throw unknownRegion(sharedMemory.region);
+      lease.reserve(sharedMemory);
     }
     if (!first) continue;
     forms ??= new Map();

@@ -1,7 +1,7 @@
 /** Members of JSON objects with the name of the member in the error (`Unable to parse '<name>': ...`). */
 import { prefixed } from '../json/json-error.js';
 import type { JsonValue } from '../json/json-value.js';
-import type { SharedMemoryPlace } from './output-form.js';
+import type { SharedMemoryPlace } from './shared-memory.js';
 
 /** A required string. */
 export function stringMember(object: JsonValue, name: string): string {
@@ -35,7 +35,15 @@ export function readHttpPlace(parameters: JsonValue | undefined): SharedMemoryPl
   if (parameters?.member('shared_memory_region') === undefined) return undefined;
   return {
     region: stringMember(parameters, 'shared_memory_region'),
-    offset: uintMember(parameters, 'shared_memory_offset'),
-    byteSize: uintMember(parameters, 'shared_memory_byte_size'),
+    offset: uint64Member(parameters, 'shared_memory_offset'),
+    byteSize: uint64Member(parameters, 'shared_memory_byte_size'),
   };
+}
+
+function uint64Member(object: JsonValue, name: string): bigint {
+  try {
+    return object.member(name)?.asUint64() ?? 0n;
+  } catch (error) {
+    throw prefixed(`Unable to parse '${name}': `, error);
+  }
 }

@@ -3,13 +3,14 @@ import { invalidArg } from '../error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
 import type { JsonValue } from '../json/json-value.js';
 import { readHttpPlace, stringMember } from './http-members.js';
-import { BINARY_FORM, type DecodeOptions, JSON_FORM, NO_FORMS, type OutputForm } from './output-form.js';
+import { BINARY_FORM, JSON_FORM, NO_FORMS, type OutputForm } from './output-form.js';
 import { unknownRegion } from './parameters.js';
+import type { RegionLease } from './shared-memory.js';
 
 /** Names and forms of the outputs that a request lists. */
 export function readHttpOutputs(
   outputs: JsonValue | undefined,
-  options: DecodeOptions,
+  lease: RegionLease | undefined,
 ): { names: string[]; forms: ReadonlyMap<string, OutputForm> } {
   if (outputs === undefined) return { names: [], forms: NO_FORMS };
   if (!outputs.isArray) throw jsonError("Unable to parse 'outputs': attempt to access JSON non-array as array");
@@ -17,7 +18,7 @@ export function readHttpOutputs(
   const forms = new Map<string, OutputForm>();
   for (const output of outputs.asArray()) {
     const name = stringMember(output, 'name');
-    const form = readForm(output.member('parameters'), options);
+    const form = readForm(output.member('parameters'), lease);
     // An output that is listed twice comes once, in the first form.
     if (forms.has(name)) continue;
     names.push(name);
@@ -26,15 +27,15 @@ export function readHttpOutputs(
   return { names, forms };
 }
 
-function readForm(parameters: JsonValue | undefined, options: DecodeOptions): OutputForm {
+function readForm(parameters: JsonValue | undefined, lease: RegionLease | undefined): OutputForm {
   if (parameters === undefined || !parameters.isObject) return JSON_FORM;
   const shared = parameters.member('shared_memory_region') !== undefined;
   if (shared) checkSharedForm(parameters);
   const classification = readClassification(parameters.member('classification'));
   const sharedMemory = readHttpPlace(parameters);
   if (sharedMemory !== undefined) {
-    if (options.sharedMemory === undefined) throw unknownRegion(sharedMemory.region);
-    options.sharedMemory.check(sharedMemory.region, sharedMemory.offset, sharedMemory.byteSize);
+    if (lease === undefined) throw unknownRegion(sharedMemory.region);
+    lease.reserve(sharedMemory);
     return { binary: false, classification, sharedMemory };
   }
   const binary = readBinaryData(parameters, 'Unable to parse');

@@ -14,6 +14,7 @@ import { readJsonData } from './json-data.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, JSON_FORM, NO_FORMS } from './output-form.js';
 import { inputExists, NO_SETTINGS, unknownRegion } from './parameters.js';
 import { checkJsonSize } from './shape-limits.js';
+import type { RegionLease } from './shared-memory.js';
 import { UniqueNames } from './unique-names.js';
 
 export { encodeHttpInferResponse, type HttpInferResponse } from './http-response.js';
@@ -34,13 +35,31 @@ export function parseInferenceHeaderLength(text: string | undefined): number | u
 
 /**
  * Decodes the body of an infer request. `headerLength`: value of `Inference-Header-Content-Length`, undefined when absent.
- * Binary tensors are views on the body. Throws a TritonError with the server's text.
+ * Binary tensors are views on the body. Throws a TritonError with the server's text. What was decoded has to be released
+ * (`sharedMemory`) after the last response.
  */
 export function decodeHttpInferRequest(
   body: Uint8Array,
   headerLength: number | undefined,
   model: ReadyModel,
   options: DecodeOptions,
+): DecodedInferRequest {
+  const lease = options.sharedMemory?.lease();
+  if (lease === undefined) return decode(body, headerLength, model, options, undefined);
+  try {
+    return decode(body, headerLength, model, options, lease);
+  } catch (reason) {
+    lease.release();
+    throw reason;
+  }
+}
+
+function decode(
+  body: Uint8Array,
+  headerLength: number | undefined,
+  model: ReadyModel,
+  options: DecodeOptions,
+  lease: RegionLease | undefined,
 ): DecodedInferRequest {
   if (headerLength !== undefined && (headerLength < 0 || headerLength > body.length)) {
     throw invalidArg(`inference header size should be in range (0, ${body.length}), got: ${headerLength}`);
@@ -51,8 +70,8 @@ export function decodeHttpInferRequest(
   const root = parseJson(jsonLength === body.length ? body : body.subarray(0, jsonLength));
   const id = readId(root.member('id'));
   const { settings, binaryDataOutput } = readHttpSettings(root.member('parameters'));
-  const inputs = readInputs(root, body, jsonLength, id, model, options);
-  const { names, forms } = readHttpOutputs(root.member('outputs'), options);
+  const inputs = readInputs(root, body, jsonLength, id, model, options, lease);
+  const { names, forms } = readHttpOutputs(root.member('outputs'), lease);
   const request = {
     id,
     inputs,
@@ -65,8 +84,7 @@ export function decodeHttpInferRequest(
     timeoutMicroseconds: settings.timeoutMicroseconds,
   };
   const defaultForm = binaryDataOutput ? BINARY_FORM : JSON_FORM;
-  if (options.sharedMemory === undefined) return { request, forms, defaultForm };
-  return { request, forms, defaultForm, sharedMemory: options.sharedMemory };
+  return lease === undefined ? { request, forms, defaultForm } : { request, forms, defaultForm, sharedMemory: lease };
 }
 
 function rawRequest(body: Uint8Array, { maxInputSize }: DecodeOptions): DecodedInferRequest {
@@ -98,6 +116,7 @@ function readInputs(
   id: string,
   model: ReadyModel,
   options: DecodeOptions,
+  lease: RegionLease | undefined,
 ): RequestInput[] {
   const inputs: RequestInput[] = [];
   const names = new UniqueNames();
@@ -112,8 +131,8 @@ function readInputs(
     if (source.kind === 'json') data = readJsonData(input, name, datatype, shape, source.data, options.maxInputSize);
     else if (source.kind === 'region') {
       const place = readHttpPlace(source.parameters)!;
-      if (options.sharedMemory === undefined) throw unknownRegion(place.region);
-      data = options.sharedMemory.read(place.region, place.offset, place.byteSize);
+      if (lease === undefined) throw unknownRegion(place.region);
+      data = lease.read(place);
     } else {
       const end = blob + uintMember(source.parameters, 'binary_data_size');
       if (end > body.length) {

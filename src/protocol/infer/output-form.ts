@@ -1,11 +1,5 @@
 import type { InferenceRequest } from '../../engine/request.js';
-
-/** A place in a registered shared memory region. */
-export interface SharedMemoryPlace {
-  readonly region: string;
-  readonly offset: number;
-  readonly byteSize: number;
-}
+import type { RegionLease, SharedMemoryPlace, SharedMemoryRegions } from './shared-memory.js';
 
 /** How the client wants one output. */
 export interface OutputForm {
@@ -16,21 +10,12 @@ export interface OutputForm {
   readonly sharedMemory?: SharedMemoryPlace;
 }
 
-/** Access to the registered shared memory regions. Errors as in section 9.2 of the wire protocol. */
-export interface SharedMemoryReader {
-  /** The bytes of a range of a region: data of an input. */
-  read(region: string, offset: number, byteSize: number): Uint8Array;
-  /** Checks that a range lies in a region: an output will be written there. */
-  check(region: string, offset: number, byteSize: number): void;
-  write(region: string, offset: number, data: Uint8Array): void;
-}
-
 /** What decoding an infer request needs to know besides the request. */
 export interface DecodeOptions {
   /** Upper bound in bytes of the JSON part, of each JSON tensor and of a raw body. */
   readonly maxInputSize: number;
-  /** Absent: no region is registered. */
-  readonly sharedMemory?: SharedMemoryReader;
+  /** Absent: no region can be registered. */
+  readonly sharedMemory?: SharedMemoryRegions;
 }
 
 /** A decoded request and what its response has to look like. */
@@ -39,8 +24,8 @@ export interface DecodedInferRequest {
   /** Forms of the listed outputs by name; outputs not listed use `defaultForm`. */
   readonly forms: ReadonlyMap<string, OutputForm>;
   readonly defaultForm: OutputForm;
-  /** Where outputs with a shared memory form are written. */
-  readonly sharedMemory?: SharedMemoryReader;
+  /** What the request uses of shared memory; whoever decoded it has to release it after the last response. */
+  readonly sharedMemory?: RegionLease;
 }
 
 /** The tensor as JSON. */

@@ -13,14 +13,12 @@ import {
 } from '../../protocol/proto/infer-codec.js';
 import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
-import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
 import type { ServerContext } from '../server-context.js';
 import { finishWithError } from './respond.js';
 
 /** What a stopping server answers to requests that still come. */
 export const SHUTTING_DOWN = 'GRPC server is shutting down and has stopped accepting new requests.';
 
-const DECODE_OPTIONS = { maxInputSize: GRPC_MAX_MESSAGE_BYTES };
 const FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: true }]]);
 const NOT_FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: false }]]);
 
@@ -123,8 +121,22 @@ class InferStreamSession implements GrpcStreamListener {
   }
 
   #submit(message: InferRequestMessage, model: ReadyModel, slot: Slot | undefined): void {
+    const decoded = decodeGrpcInferRequest(message, model, this.#context.decoding.grpc);
+    try {
+      this.#submitDecoded(decoded, message, model, slot);
+    } catch (reason) {
+      decoded.sharedMemory?.release();
+      throw reason;
+    }
+  }
+
+  #submitDecoded(
+    decoded: DecodedInferRequest,
+    message: InferRequestMessage,
+    model: ReadyModel,
+    slot: Slot | undefined,
+  ): void {
     const { headerForward } = this.#context.options.grpc;
-    const decoded = decodeGrpcInferRequest(message, model, DECODE_OPTIONS);
     const request =
       headerForward === undefined
         ? decoded.request
@@ -135,12 +147,15 @@ class InferStreamSession implements GrpcStreamListener {
         this.#open--;
         this.#pending.delete(pending);
       }
-      if (this.#ended) return;
-      if (response !== undefined) this.#answer(response, final, message, decoded, model, slot);
-      else if (final && model.decoupled && wantsEmptyFinal) {
-        this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))));
+      if (!this.#ended) {
+        if (response !== undefined) this.#answer(response, final, message, decoded, model, slot);
+        else if (final && model.decoupled && wantsEmptyFinal) {
+          this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))));
+        }
       }
       if (!final) return;
+      decoded.sharedMemory?.release();
+      if (this.#ended) return;
       if (slot !== undefined) this.#finishSlot(slot);
       this.#endIfDone();
     });

@@ -1,20 +1,24 @@
+import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
 import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
+import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
+import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import { decodeModelInferRequest } from '../../protocol/proto/infer-codec.js';
 import type { GrpcCall, GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
+import type { CompressionLevel } from '../options/server-options.js';
 import type { ServerContext } from '../server-context.js';
 import { finishWithError } from './respond.js';
 
 /** ModelInfer: one request, one response. */
-export function modelInfer({ engine, options }: ServerContext): GrpcMethod {
-  const decodeOptions = { maxInputSize: GRPC_MAX_MESSAGE_BYTES };
+export function modelInfer({ engine, options, decoding }: ServerContext): GrpcMethod {
   const { headerForward, responseCompression } = options.grpc;
   return {
     kind: 'unary',
     handle(call, bytes) {
+      let regions: RegionLease | undefined;
       try {
         const message = decodeModelInferRequest(bytes);
         const model = engine.model(message.modelName, message.modelVersion);
@@ -24,7 +28,8 @@ export function modelInfer({ engine, options }: ServerContext): GrpcMethod {
             "ModelInfer RPC doesn't support models with decoupled transaction policy",
           );
         }
-        const decoded = decodeGrpcInferRequest(message, model, decodeOptions);
+        const decoded = decodeGrpcInferRequest(message, model, decoding.grpc);
+        regions = decoded.sharedMemory;
         const request =
           headerForward === undefined
             ? decoded.request
@@ -36,28 +41,40 @@ export function modelInfer({ engine, options }: ServerContext): GrpcMethod {
             count++;
             answer = response;
           }
-          if (!final || call.cancelled) return;
-          try {
-            if (answer === undefined || count !== 1) {
-              throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
-            }
-            if (answer.error !== undefined) {
-              call.finish(grpcStatusOf(answer.error.code), answer.error.message);
-              return;
-            }
-            if (responseCompression !== 'none') call.compress(responseCompression);
-            sendLimited(call, encodeGrpcInferResponse(answer, decoded, model));
-            call.finish(GrpcStatus.OK);
-          } catch (reason) {
-            finishWithError(call, reason);
-          }
+          if (!final) return;
+          if (!call.cancelled)
+            respond(count === 1 ? answer : undefined, count, decoded, model, call, responseCompression);
+          decoded.sharedMemory?.release();
         });
         call.onCancel(() => pending.cancel());
       } catch (reason) {
+        regions?.release();
         finishWithError(call, reason);
       }
     },
   };
+}
+
+function respond(
+  answer: InferenceResponse | undefined,
+  count: number,
+  decoded: DecodedInferRequest,
+  model: ReadyModel,
+  call: GrpcCall,
+  compression: CompressionLevel,
+): void {
+  try {
+    if (answer === undefined) throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
+    if (answer.error !== undefined) {
+      call.finish(grpcStatusOf(answer.error.code), answer.error.message);
+      return;
+    }
+    if (compression !== 'none') call.compress(compression);
+    sendLimited(call, encodeGrpcInferResponse(answer, decoded, model));
+    call.finish(GrpcStatus.OK);
+  } catch (reason) {
+    finishWithError(call, reason);
+  }
 }
 
 /** Sends a response, unless it is larger than gRPC allows: then throws INVALID_ARG. Returns what `call.send` does. */

@@ -11,26 +11,43 @@ import {
 } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../server-context.js';
-import { sharedMemoryRefusal, unknownRegion } from '../shared-memory.js';
 import { encodedMethod } from './respond.js';
 
-/** The six shared memory methods by name: no region can be registered, so the status is always empty. */
-export function sharedMemoryMethods({ options }: ServerContext): Readonly<Record<string, GrpcMethod>> {
-  const refuse = (): never => {
-    throw sharedMemoryRefusal(options.allowClientSharedMemory);
-  };
+/** What register and unregister answer: messages without fields. */
+const EMPTY = new Uint8Array(0);
+
+/** The six shared memory methods by name (spec: wire protocol, section 9). */
+export function sharedMemoryMethods({ sharedMemory }: ServerContext): Readonly<Record<string, GrpcMethod>> {
   return {
     SystemSharedMemoryStatus: encodedMethod(SystemSharedMemoryStatusRequest, ({ name }) => {
-      if (name !== '') throw unknownRegion('system', name);
-      return toBinary(SystemSharedMemoryStatusResponse, { regions: new Map() });
+      const regions = sharedMemory
+        .status('system', name)
+        .map(({ name, key, offset, byteSize }) => [name, { name, key, offset, byte_size: byteSize }] as const);
+      return toBinary(SystemSharedMemoryStatusResponse, { regions: new Map(regions) });
     }),
-    SystemSharedMemoryRegister: encodedMethod(SystemSharedMemoryRegisterRequest, refuse),
-    SystemSharedMemoryUnregister: encodedMethod(SystemSharedMemoryUnregisterRequest, refuse),
+    SystemSharedMemoryRegister: encodedMethod(SystemSharedMemoryRegisterRequest, (request) => {
+      sharedMemory.checkAllowed();
+      const { name, key, offset, byte_size: byteSize } = request;
+      sharedMemory.register({ name, key, offset, byteSize });
+      return EMPTY;
+    }),
+    SystemSharedMemoryUnregister: encodedMethod(SystemSharedMemoryUnregisterRequest, ({ name }) => {
+      sharedMemory.checkAllowed();
+      sharedMemory.unregister('system', name);
+      return EMPTY;
+    }),
     CudaSharedMemoryStatus: encodedMethod(CudaSharedMemoryStatusRequest, ({ name }) => {
-      if (name !== '') throw unknownRegion('cuda', name);
+      sharedMemory.status('cuda', name);
       return toBinary(CudaSharedMemoryStatusResponse, { regions: new Map() });
     }),
-    CudaSharedMemoryRegister: encodedMethod(CudaSharedMemoryRegisterRequest, refuse),
-    CudaSharedMemoryUnregister: encodedMethod(CudaSharedMemoryUnregisterRequest, refuse),
+    CudaSharedMemoryRegister: encodedMethod(CudaSharedMemoryRegisterRequest, ({ name }) => {
+      sharedMemory.checkAllowed();
+      return sharedMemory.registerCuda(name);
+    }),
+    CudaSharedMemoryUnregister: encodedMethod(CudaSharedMemoryUnregisterRequest, ({ name }) => {
+      sharedMemory.checkAllowed();
+      sharedMemory.unregister('cuda', name);
+      return EMPTY;
+    }),
   };
 }

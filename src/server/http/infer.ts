@@ -7,6 +7,7 @@ import {
   parseInferenceHeaderLength,
 } from '../../protocol/infer/http-server.js';
 import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
+import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
@@ -51,13 +52,15 @@ function run(
   body: Uint8Array,
 ): void {
   const headerLength = parseInferenceHeaderLength(request.header('inference-header-content-length'));
+  let regions: RegionLease | undefined;
   try {
-    const { http } = context.options;
-    const decoded = decodeHttpInferRequest(body, headerLength, model, http);
+    const decoded = decodeHttpInferRequest(body, headerLength, model, context.decoding.http);
+    regions = decoded.sharedMemory;
+    const { headerForward } = context.options.http;
     const inference =
-      http.headerForward === undefined
+      headerForward === undefined
         ? decoded.request
-        : withForwardedHeaders(decoded.request, http.headerForward, request.headers());
+        : withForwardedHeaders(decoded.request, headerForward, request.headers());
     let count = 0;
     let answer: InferenceResponse | undefined;
     model.submit(inference, (response, final) => {
@@ -65,9 +68,12 @@ function run(
         count++;
         answer = response;
       }
-      if (final) respond(count === 1 ? answer : undefined, count, decoded, model, request, reply);
+      if (!final) return;
+      respond(count === 1 ? answer : undefined, count, decoded, model, request, reply);
+      decoded.sharedMemory?.release();
     });
   } catch (reason) {
+    regions?.release();
     sendError(reply, reason, 'application/json');
   }
 }

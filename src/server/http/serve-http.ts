@@ -13,7 +13,7 @@ import { openApi } from './openapi.js';
 import { repositoryIndex, repositoryLoad, repositoryUnload } from './repository.js';
 import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './respond.js';
 import { AREA_RULES, type HttpArea, type HttpRoute, routeOf } from './route.js';
-import { sharedMemory } from './shared-memory.js';
+import { sharedMemoryRegister, sharedMemoryStatus, sharedMemoryUnregister } from './shared-memory.js';
 import { statistics } from './statistics.js';
 import { traceSetting } from './trace.js';
 
@@ -36,9 +36,9 @@ const HANDLERS: Readonly<Record<HttpArea, AreaHandler>> = {
   unload: repositoryUnload,
   trace: traceSetting,
   logging,
-  'shared-memory-status': sharedMemory,
-  'shared-memory-register': sharedMemory,
-  'shared-memory-unregister': sharedMemory,
+  'shared-memory-status': sharedMemoryStatus,
+  'shared-memory-register': sharedMemoryRegister,
+  'shared-memory-unregister': sharedMemoryUnregister,
   openapi: openApi,
 };
 
