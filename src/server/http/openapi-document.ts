@@ -229,7 +229,8 @@ export function openApiDocument(metadata: ServerMetadata): Schema {
       responses: {
         Error: {
           description: 'What was wrong. The health paths answer without a body.',
-          content: { [JSON_TYPE]: { schema: schemaRef('Error') } },
+          // Some areas label the same body as plain text, as the original does.
+          content: { [JSON_TYPE]: { schema: schemaRef('Error') }, 'text/plain': { schema: { type: 'string' } } },
         },
       },
     },
