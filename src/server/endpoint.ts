@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { TritonError } from '../protocol/error.js';
-import type { EndpointOptions, GrpcTlsOptions } from './options/server-options.js';
+import type { EndpointOptions, ServerTlsOptions } from './options/server-options.js';
+import { createTlsServer } from './tls-server.js';
 
 /** A connection as the transports give it. */
 export interface ServedConnection {
@@ -23,7 +23,9 @@ export interface EndpointKind {
    * tell their peer to send no more before it has sent its next request. Default 0.
    */
   readonly idleGraceMs?: number;
-  readonly security?: GrpcTlsOptions | undefined;
+  readonly security?: ServerTlsOptions | undefined;
+  /** What is spoken; clients over TLS may ask for it by name. */
+  readonly protocol: 'h2' | 'http/1.1';
 }
 
 /** One listening socket and its connections. */
@@ -33,10 +35,12 @@ export class Endpoint {
   readonly #server: net.Server;
   readonly #connections = new Set<ServedConnection>();
   readonly #idleGraceMs: number;
+  readonly #endHandshakes: () => void;
   #stopping = false;
 
-  private constructor(server: net.Server, serve: ServeSocket, address: string, idleGraceMs: number) {
+  private constructor({ server, endHandshakes }: Listener, serve: ServeSocket, address: string, idleGraceMs: number) {
     this.#server = server;
+    this.#endHandshakes = endHandshakes;
     this.#idleGraceMs = idleGraceMs;
     this.address = address;
     this.port = (server.address() as net.AddressInfo).port;
@@ -51,18 +55,19 @@ export class Endpoint {
   static listen(
     options: EndpointOptions & { readonly reusePort?: boolean },
     serve: ServeSocket,
-    kind: EndpointKind = {},
+    kind: EndpointKind,
   ): Promise<Endpoint> {
     const where = `${options.address}:${options.port}`;
     return new Promise((resolve, reject) => {
-      const server = createServer(kind.security);
+      const listener = createListener(kind);
+      const { server } = listener;
       server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, where)));
       const { reusePort = false } = options;
       server.listen({ host: options.address, port: options.port, ...(reusePort ? { reusePort } : {}) }, () => {
         server.removeAllListeners('error');
         // After the start, errors of the listening socket concern one connection attempt each.
         server.on('error', () => {});
-        resolve(new Endpoint(server, serve, options.address, kind.idleGraceMs ?? 0));
+        resolve(new Endpoint(listener, serve, options.address, kind.idleGraceMs ?? 0));
       });
     });
   }
@@ -91,6 +96,7 @@ export class Endpoint {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
+    this.#endHandshakes();
     for (const connection of this.#connections) this.#endWhenQuiet(connection);
     while (this.#connections.size > 0) await Promise.all([...this.#connections].map(({ finished }) => finished));
     await closed;
@@ -99,6 +105,7 @@ export class Endpoint {
   /** Cuts every connection. */
   destroy(): void {
     this.#server.close();
+    this.#endHandshakes();
     for (const connection of this.#connections) connection.destroy();
   }
 
@@ -114,26 +121,16 @@ export class Endpoint {
   }
 }
 
-function createServer(security: GrpcTlsOptions | undefined): net.Server {
-  const options = { allowHalfOpen: true, noDelay: true };
-  if (security === undefined) return net.createServer(options);
-  return tls.createServer({
-    ...options,
-    ALPNProtocols: ['h2'],
-    cert: readPem(security.certificate),
-    key: readPem(security.key),
-    ...(security.rootCertificates === '' ? {} : { ca: readPem(security.rootCertificates) }),
-    requestCert: security.mutual,
-    rejectUnauthorized: security.mutual,
-  });
+/** A listening socket, and how to cut connections that have not got as far as the protocol. */
+interface Listener {
+  readonly server: net.Server;
+  readonly endHandshakes: () => void;
 }
 
-function readPem(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (reason) {
-    throw new TritonError('INVALID_ARG', `failed to read '${file}': ${(reason as Error).message}`, { cause: reason });
-  }
+function createListener({ security, protocol }: EndpointKind): Listener {
+  const options = { allowHalfOpen: true, noDelay: true };
+  if (security !== undefined) return createTlsServer(security, protocol, options);
+  return { server: net.createServer(options), endHandshakes() {} };
 }
 
 function listenError(error: NodeJS.ErrnoException, where: string): TritonError {

@@ -54,10 +54,11 @@ export interface TestServer extends RunningServer {
   logText(): string;
 }
 
-/** Starts a server on 127.0.0.1 and free ports. */
+/** Starts a server on 127.0.0.1 and free ports. `onLog` gets what is logged, also of a start that fails. */
 export async function startTestServer(
   repositories: readonly string[],
   args: readonly string[] = [],
+  onLog: (part: string) => void = () => {},
 ): Promise<TestServer> {
   const line = [
     ...repositories.map((repository) => `--model-repository=${repository}`),
@@ -69,6 +70,7 @@ export async function startTestServer(
   let text = '';
   const add = (part: string): void => {
     text += part;
+    onLog(part);
   };
   const log = new ServerLog(
     { ...defaultLogSettings, ...resolved.options.log },

@@ -28,6 +28,6 @@ export async function serveGrpcEndpoint(context: ServerContext): Promise<GrpcEnd
     onHandlerError: (error: unknown) => context.log.error(`gRPC handler failed: ${String((error as Error)?.stack)}`),
   };
   const serve = (socket: Duplex) => serveGrpc(socket, methods.byPath, options);
-  const endpoint = await Endpoint.listen(grpc, serve, { security: grpc.tls });
+  const endpoint = await Endpoint.listen(grpc, serve, { protocol: 'h2', security: grpc.tls });
   return { endpoint, endStreams: methods.shutdown };
 }

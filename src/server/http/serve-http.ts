@@ -61,7 +61,11 @@ export function serveHttp(context: ServerContext): Promise<Endpoint> {
   const { http } = context.options;
   let handler = createHttpHandler(context);
   if (http.corsOrigins.length > 0) handler = withCors(handler, http.corsOrigins);
-  return Endpoint.listen(http, httpSocket(handler, context), { idleGraceMs: IDLE_GRACE_MS });
+  return Endpoint.listen(http, httpSocket(handler, context), {
+    protocol: 'http/1.1',
+    security: http.tls,
+    idleGraceMs: IDLE_GRACE_MS,
+  });
 }
 
 /** Serves a socket with a handler; answers given while the endpoint stops close their connection. */

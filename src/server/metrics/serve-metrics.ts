@@ -17,5 +17,6 @@ export function serveMetrics(context: ServerContext, metrics: ServerMetrics): Pr
         reply.send(200, HEADERS, Buffer.from(metrics.text()));
       } else reply.send(200, HEADERS);
     }, context),
+    { protocol: 'http/1.1' },
   );
 }

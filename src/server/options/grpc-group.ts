@@ -1,17 +1,13 @@
 import { checked, type OptionSpec, oneOf, option, pattern, positive, type Setter, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
 import { BadOption, parseBool, parseInt32, parsePort } from './parse-value.js';
-import type { CompressionLevel, OptionsDraft } from './server-options.js';
+import type { CompressionLevel } from './server-options.js';
+import { tlsOptions } from './tls-options.js';
 
 const GRPC = 'GRPC';
 
 const milliseconds = (name: string, set: Setter<number>, help: string): OptionSpec =>
   option(GRPC, name, 'integer', parseInt32, set, help);
-
-/** The TLS paths are gathered one by one; resolve-options drops them when TLS is off. */
-function tls(draft: OptionsDraft): { certificate: string; key: string; rootCertificates: string; mutual: boolean } {
-  return { ...(draft.grpc.tls ?? { certificate: '', key: '', rootCertificates: '', mutual: false }) };
-}
 
 /** Options of the gRPC front end. */
 export const GRPC_OPTIONS: readonly OptionSpec[] = [
@@ -68,49 +64,7 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
     (v) => positive(v, 'Error: --grpc-max-response-pool-size must be greater than 0.'),
     'Accepted; streams wait for their peer by themselves.',
   ),
-  {
-    group: GRPC,
-    name: 'grpc-use-ssl',
-    argument: 'boolean',
-    help: 'Use TLS. Default false.',
-    apply(value, { draft, given }) {
-      draft.grpc.tls = tls(draft);
-      if (!parseBool(value) && !given.has('grpc-use-ssl-mutual')) given.delete('grpc-use-ssl');
-    },
-  },
-  {
-    group: GRPC,
-    name: 'grpc-use-ssl-mutual',
-    argument: 'boolean',
-    help: 'Use TLS and check the certificates of clients. Default false.',
-    apply(value, { draft }) {
-      draft.grpc.tls = { ...tls(draft), mutual: parseBool(value) };
-    },
-  },
-  option(
-    GRPC,
-    'grpc-server-cert',
-    'string',
-    text,
-    (d, v) => (d.grpc.tls = { ...tls(d), certificate: v }),
-    'PEM file of the certificate chain.',
-  ),
-  option(
-    GRPC,
-    'grpc-server-key',
-    'string',
-    text,
-    (d, v) => (d.grpc.tls = { ...tls(d), key: v }),
-    'PEM file of the private key.',
-  ),
-  option(
-    GRPC,
-    'grpc-root-cert',
-    'string',
-    text,
-    (d, v) => (d.grpc.tls = { ...tls(d), rootCertificates: v }),
-    'PEM file of the certificates that client certificates are checked against.',
-  ),
+  ...tlsOptions('grpc', GRPC),
   option(
     GRPC,
     'grpc-infer-response-compression-level',

@@ -1,6 +1,7 @@
 import { checked, type OptionSpec, option, pattern, positive, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
 import { BadOption, parseBool, parseInt32, parsePort } from './parse-value.js';
+import { tlsOptions } from './tls-options.js';
 
 const HTTP = 'HTTP';
 
@@ -48,6 +49,7 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     (d, v) => (d.http.maxInputSize = v),
     'Largest JSON part, JSON tensor, raw or decompressed body in bytes. Default 67108864.',
   ),
+  ...tlsOptions('http', HTTP),
   {
     group: HTTP,
     name: 'http-restricted-api',

@@ -3,6 +3,7 @@ import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
 import { BadOption, parseInt32, parsePair } from './parse-value.js';
 import { defaultServerOptions, type OptionsDraft, type ServerOptions } from './server-options.js';
+import { settleTls } from './tls-options.js';
 
 /** What a command line means. */
 export type ResolvedCommandLine =
@@ -65,7 +66,7 @@ export function resolveOptions(args: readonly string[], warn: (line: string) => 
 function finish(draft: OptionsDraft, state: ParseState, values: ReadonlyMap<string, string>): string | undefined {
   const { given } = state;
   if (draft.metrics.address === '') draft.metrics.address = draft.http.address;
-  if (!given.has('grpc-use-ssl') && !given.has('grpc-use-ssl-mutual')) draft.grpc.tls = undefined;
+  state.unsupported.push(...settleTls(draft, given));
   if (draft.modelControlMode !== 'poll') draft.repositoryPollSeconds = 0;
   if (given.has('disable-auto-complete-config') && given.has('strict-model-config')) {
     state.warn(
@@ -83,9 +84,6 @@ function finish(draft: OptionsDraft, state: ParseState, values: ReadonlyMap<stri
     state.unsupported.push(
       `--reuse-${draft.http.reusePort ? 'http' : 'grpc'}-port=true: Node ${process.versions.node} cannot share a port, 23.1 can`,
     );
-  }
-  if (draft.grpc.tls !== undefined && (draft.grpc.tls.certificate === '' || draft.grpc.tls.key === '')) {
-    state.unsupported.push('--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key');
   }
   return portConflict(draft, values.get('sagemaker-safe-port-range'), values.get('allow-sagemaker'));
 }

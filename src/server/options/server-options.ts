@@ -37,6 +37,7 @@ export interface HttpOptions extends EndpointOptions {
   readonly headerForward: RegExp | undefined;
   /** Bytes; limits the JSON part, JSON tensors, raw bodies and decompressed bodies. */
   readonly maxInputSize: number;
+  readonly tls: ServerTlsOptions | undefined;
   readonly restrictions: Restrictions;
   /** Origins whose web pages may call; `*` = all. Empty: no answer says anything about origins. */
   readonly corsOrigins: readonly string[];
@@ -53,7 +54,7 @@ export interface GrpcOptions extends EndpointOptions {
   readonly responseCompression: CompressionLevel;
   /** Serve grpc.reflection, so that tools can list the calls. */
   readonly reflection: boolean;
-  readonly tls: GrpcTlsOptions | undefined;
+  readonly tls: ServerTlsOptions | undefined;
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
   readonly keepalivePermitWithoutCalls: boolean;
@@ -64,8 +65,8 @@ export interface GrpcOptions extends EndpointOptions {
   readonly maxConnectionAgeGraceMs: number;
 }
 
-/** Paths of PEM files. */
-export interface GrpcTlsOptions {
+/** TLS of a front end: paths of PEM files. */
+export interface ServerTlsOptions {
   readonly certificate: string;
   readonly key: string;
   readonly rootCertificates: string;
@@ -175,6 +176,7 @@ export function defaultServerOptions(): OptionsDraft {
       reusePort: false,
       headerForward: undefined,
       maxInputSize: 67108864,
+      tls: undefined,
       restrictions: new Map(),
       corsOrigins: [],
     },
