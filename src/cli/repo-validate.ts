@@ -3,10 +3,9 @@ import { type Command as Commander, InvalidArgumentError, Option } from 'command
 import { findExaminer } from '../backends/examiners.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../repository/prepare-load.js';
 import type { ValidateOptions } from '../repository/validate-model.js';
-import { validateRepositories } from '../repository/validate-repository.js';
-import type { Command } from './main.js';
+import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
+import { type Command, packageVersion } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
-import { reportJson, reportText } from './validation-report.js';
 
 /** Backends whose models are judged; every other one is reported as missing, as a server would. */
 const BACKENDS: ReadonlySet<string> = new Set(['onnxruntime', 'identity', 'python']);
@@ -17,9 +16,15 @@ const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'pytho
 /** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
 const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
 
+const FORMATS = ['text', 'json', 'sarif', 'github'] as const;
+
 interface Flags {
-  readonly format: 'text' | 'json';
+  readonly format: (typeof FORMATS)[number];
+  readonly showEffective?: boolean;
   readonly strict?: boolean;
+  /** False with --no-run. */
+  readonly run: boolean;
+  readonly assumeBackend: readonly string[];
   readonly disableAutoCompleteConfig?: boolean;
   readonly strictModelConfig?: boolean;
   readonly modelConfigName?: string;
@@ -35,8 +40,11 @@ export const run: Command = (args) => runSubcommand(define(), args, validate);
 function define(): Commander {
   const command = subcommand('triton repo validate', 'Check model repositories without a server.')
     .argument('<directory...>', 'repositories, judged together as one server would load them')
-    .addOption(new Option('--format <form>', 'form of the report').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--format <form>', 'form of the report').choices(FORMATS).default('text'))
+    .option('--show-effective', 'also show the completed configurations, and what was added (text and json)')
     .option('--strict', 'warnings fail too')
+    .option('--no-run', 'do not import Python models: what only their code can tell is not checked')
+    .option('--assume-backend <name>', 'judge models of this backend as if it were here; may be repeated', collect, [])
     .option('--gpus <ids>', 'GPUs of the server, e.g. 0,1 (default: those of this machine)', parseGpus)
     .option('--disable-auto-complete-config', 'as the server: configurations must be complete')
     .option('--strict-model-config [value]', 'as the server; deprecated form of the above', parseBoolean)
@@ -55,13 +63,34 @@ Findings are FILE:LINE:COLUMN: SEVERITY: MESSAGE [RULE]. Exit status: 0 a server
 
 async function validate(command: Commander): Promise<number> {
   const flags = command.opts<Flags>();
+  if (flags.showEffective && flags.format !== 'text' && flags.format !== 'json') {
+    command.error(`error: --show-effective goes with --format text or json, not with ${flags.format}`);
+  }
   const report = await validateRepositories(command.args, await optionsOf(flags));
-  process.stdout.write(flags.format === 'json' ? reportJson(report) : await reportText(report));
+  process.stdout.write(await print(report, flags));
   const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
   return fails ? 1 : 0;
 }
 
+async function print(report: ValidationReport, { format, showEffective = false }: Flags): Promise<string> {
+  switch (format) {
+    case 'json':
+      return (await import('./validation/json-report.js')).reportJson(report, showEffective);
+    case 'sarif':
+      return (await import('./validation/sarif-report.js')).reportSarif(report, packageVersion());
+    case 'github':
+      return (await import('./validation/github-report.js')).reportGithub(report);
+    case 'text': {
+      const { reportText } = await import('./validation/text-report.js');
+      if (!showEffective) return reportText(report);
+      const { effectiveText } = await import('./validation/effective.js');
+      return `${effectiveText(report)}${await reportText(report)}`;
+    }
+  }
+}
+
 async function optionsOf(flags: Flags): Promise<ValidateOptions> {
+  const backends = new Set([...BACKENDS, ...flags.assumeBackend]);
   const gpus = flags.gpus ?? (await import('../backends/onnxruntime/cuda.js')).usableGpus();
   const settings = flags.backendConfig.map(parseBackendConfig);
   return {
@@ -70,7 +99,7 @@ async function optionsOf(flags: Flags): Promise<ValidateOptions> {
     ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
     host: {
       gpus,
-      hasBackend: (name) => BACKENDS.has(name),
+      hasBackend: (name) => backends.has(name),
       supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name),
       backendDirectory: flags.backendDirectory,
     },
@@ -82,6 +111,7 @@ async function optionsOf(flags: Flags): Promise<ValidateOptions> {
         ),
       ),
     findExaminer,
+    runModelCode: flags.run,
   };
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorCodeName, TritonError } from '../protocol/error.js';
+import type { Position } from './finding.js';
 import type { FieldPath } from './pbtxt/position-map.js';
 
 /** One rule that a configuration breaks. */
@@ -12,6 +13,10 @@ export interface Fault {
   readonly path: FieldPath;
   /** The file at fault, where it is another than the configuration's. */
   readonly file?: string;
+  /** Place in `file`. */
+  readonly position?: Position;
+  /** Lines that show the fault more closely, such as two shapes side by side. */
+  readonly details?: readonly string[];
   /** How to mend it, in one sentence. */
   readonly remedy?: string;
 }
@@ -21,8 +26,9 @@ export class Faults {
   readonly list: Fault[] = [];
 
   /** Adds a fault with code INVALID_ARG. */
-  add(rule: string, path: FieldPath, message: string, remedy?: string): void {
-    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...(remedy === undefined ? {} : { remedy }) });
+  add(rule: string, path: FieldPath, message: string, remedy?: string, details?: readonly string[]): void {
+    const more = { ...(remedy === undefined ? {} : { remedy }), ...(details === undefined ? {} : { details }) };
+    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...more });
   }
 }
 

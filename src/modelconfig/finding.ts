@@ -16,6 +16,8 @@ export interface Finding {
   readonly serverMessage?: string;
   readonly file?: string;
   readonly position?: Position;
+  /** Lines that show the fault more closely, such as two shapes side by side. */
+  readonly details?: readonly string[];
   /** How to mend it, in one sentence. */
   readonly remedy?: string;
   /** Name of the model. */

@@ -1,7 +1,9 @@
 /**
  * Rules of an ensemble and the models it is composed of (spec: model repository, section 4.9, graph and consistency).
  */
+import { compareShapes } from '../modelconfig/compare-shapes.js';
 import { type Fault, Faults } from '../modelconfig/fault.js';
+import { nearestName } from '../modelconfig/nearest-name.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
 import { enumName } from '../modelconfig/rules/enum-name.js';
 import { formatShape } from '../protocol/datatype.js';
@@ -35,21 +37,26 @@ type Step = NonNullable<ModelConfig['ensemble_scheduling']>['step'][number];
 
 const MEMBER_FAILED = 'ensemble-member-failed';
 
-/** All faults of an ensemble's place among the other models; the server reports the first. */
-export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember): Fault[] {
+/**
+ * All faults of an ensemble's place among the other models; the server reports the first. `known`: names of all models,
+ * for suggestions.
+ */
+export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember, known: Iterable<string> = []): Fault[] {
   const faults = new Faults();
   const steps = ensemble.ensemble_scheduling?.step ?? [];
-  const missing = steps.findIndex(({ model_name }) => find(model_name) === undefined);
-  if (missing >= 0) {
-    const name = (steps[missing] as Step).model_name;
+  for (const [i, { model_name: name }] of steps.entries()) {
+    if (find(name) !== undefined) continue;
+    const near = nearestName(name, known);
     faults.add(
       'ensemble-member-missing',
-      ['ensemble_scheduling', 'step', missing, 'model_name'],
+      ['ensemble_scheduling', 'step', i, 'model_name'],
       `ensemble ${ensemble.name} contains models that are not available or ambiguous: ${name}`,
-      `Put a model '${name}' that can be loaded into the repository, once.`,
+      near === undefined
+        ? `Put a model '${name}' that can be loaded into the repository, once.`
+        : `Did you mean '${near}'? Else put a model '${name}' that can be loaded into the repository, once.`,
     );
-    return faults.list;
   }
+  if (faults.list.length > 0) return faults.list;
   const last = findCycle(ensemble, find);
   if (last !== undefined) {
     const { name } = ensemble;
@@ -125,42 +132,61 @@ function checkConsistency(ensemble: ModelConfig, steps: readonly Step[], find: F
         `ensemble ${ensemble.name} allows maximum batch size ${ensemble.max_batch_size}, but it contains model ${config.name} which only allows maximum batch size to be ${config.max_batch_size}`,
       );
     }
-    checkStep(step, config, tensors, (map, key, message) =>
+    checkStep(step, config, tensors, (map, key, message, remedy, details) =>
       faults.add(
-        `ensemble-${map}`,
+        `ensemble-${map.replace('_', '-')}`,
         key === undefined ? path : [...path, map, key],
         `in ensemble ${ensemble.name}, ${message}`,
+        remedy,
+        details,
       ),
     );
   }
 }
 
-type AddStepFault = (map: 'input_map' | 'output_map', key: string | undefined, message: string) => void;
+type AddStepFault = (
+  map: 'input_map' | 'output_map',
+  key: string | undefined,
+  message: string,
+  remedy?: string,
+  details?: readonly string[],
+) => void;
 
 function checkStep(step: Step, config: ModelConfig, tensors: Map<string, EnsembleTensor>, add: AddStepFault): void {
   for (const [input, tensor] of step.input_map) {
     if (config.input.some(({ name }) => name === input)) continue;
     const text = `ensemble tensor ${tensor} is mapping to non-existing input ${input} in model ${config.name}`;
-    add('input_map', input, text);
+    add('input_map', input, text, namesRemedy('inputs', input, config.input));
   }
   for (const input of config.input) {
     const tensor = step.input_map.get(input.name);
     if (tensor !== undefined) {
-      join(tensors, tensor, config, input, (text) => add('input_map', input.name, text));
+      join(tensors, tensor, config, input, (...fault) => add('input_map', input.name, ...fault));
     } else if (!input.optional) {
       const text = `input ${input.name} in model ${config.name} is not mapped to any ensemble tensors`;
-      add('input_map', undefined, text);
+      add(
+        'input_map',
+        undefined,
+        text,
+        `Add input_map { key: "${input.name}" value: "<ensemble tensor>" } to the step.`,
+      );
     }
   }
   for (const [output, tensor] of step.output_map) {
     const found = config.output.find(({ name }) => name === output);
     if (found === undefined) {
       const text = `ensemble tensor ${tensor} is mapped from non-existing output ${output} in model ${config.name}`;
-      add('output_map', output, text);
+      add('output_map', output, text, namesRemedy('outputs', output, config.output));
     } else {
-      join(tensors, tensor, config, found, (text) => add('output_map', output, text));
+      join(tensors, tensor, config, found, (...fault) => add('output_map', output, ...fault));
     }
   }
+}
+
+function namesRemedy(what: string, name: string, tensors: readonly { readonly name: string }[]): string {
+  const names = tensors.map((tensor) => tensor.name);
+  const near = nearestName(name, names);
+  return `${near === undefined ? '' : `Did you mean '${near}'? `}The model's ${what} are: ${names.join(', ')}.`;
 }
 
 /** Enters a model's tensor under its ensemble name, or compares it with what defined that name first. */
@@ -169,7 +195,7 @@ function join(
   name: string,
   config: ModelConfig,
   tensor: { readonly data_type: number; readonly dims: readonly bigint[] },
-  add: (message: string) => void,
+  add: (message: string, remedy?: string, details?: readonly string[]) => void,
 ): void {
   const mine = { model: config.name, type: tensor.data_type, dims: tensor.dims, batching: config.max_batch_size > 0 };
   const first = tensors.get(name);
@@ -182,12 +208,19 @@ function join(
   if (first.type !== mine.type) {
     add(inferred('data type', enumName(DataType, first.type), enumName(DataType, mine.type)));
   } else if (!matches(first.dims, mine.dims) && !matches(fullShape(first), fullShape(mine))) {
-    add(inferred('shape', formatShape(fullShape(first)), formatShape(fullShape(mine))));
+    const [a, b] = [first, mine].map((one) => ({ name: `model ${one.model}`, dims: fullShape(one) })) as [Side, Side];
+    add(
+      inferred('shape', formatShape(a.dims), formatShape(b.dims)),
+      'Both models must agree on the tensor, -1 standing for any size: mend the one that is wrong.',
+      compareShapes(a, b, (x, y) => x === y || x === -1n || y === -1n),
+    );
   }
 }
 
+type Side = { readonly name: string; readonly dims: readonly bigint[] };
+
 /** An ensemble is decoupled when any of its members is, whatever its own configuration says. */
-function isDecoupled(name: string, find: FindMember): boolean {
+export function isDecoupled(name: string, find: FindMember): boolean {
   const config = find(name)?.config;
   if (config?.platform !== ENSEMBLE_PLATFORM) return config?.model_transaction_policy?.decoupled ?? false;
   return config.ensemble_scheduling?.step.some((step) => isDecoupled(step.model_name, find)) ?? false;

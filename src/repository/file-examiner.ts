@@ -12,6 +12,8 @@ export interface ExaminedVersion {
   readonly autoComplete: boolean;
   /** Configuration of the backend (--backend-config). */
   readonly backendConfig: ReadonlyMap<string, string>;
+  /** False when the model's own code must not be run. */
+  readonly runModelCode: boolean;
 }
 
 /** What a backend's files say without an instance being made. */

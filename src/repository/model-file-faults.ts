@@ -51,6 +51,27 @@ async function labelFaults(modelDirectory: string, config: ModelConfig): Promise
   return faults;
 }
 
+/** Label files that do not have as many lines as their output has elements; the server takes them as they are. */
+export async function labelDoubts(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
+  const doubts: Fault[] = [];
+  for (const [i, { name, label_filename: file, dims }] of config.output.entries()) {
+    if (file === '' || dims.length === 0 || dims.some((dim) => dim < 1n)) continue;
+    const labels = await readLabelFile(modelDirectory, name, file, config.name).catch(() => undefined);
+    const elements = dims.reduce((product, dim) => product * dim, 1n);
+    if (labels === undefined || BigInt(labels.length) === elements) continue;
+    const least = Math.min(labels.length, Number(elements));
+    const consequence =
+      labels.length < elements ? `classes from ${least} on have no label` : `lines after ${least} are never used`;
+    doubts.push({
+      rule: 'label-count',
+      code: 'INVALID_ARG',
+      message: `label file '${file}' has ${labels.length} labels, but output '${name}' has ${elements} elements: ${consequence}`,
+      path: ['output', i, 'label_filename'],
+    });
+  }
+  return doubts;
+}
+
 async function batchStrategyFaults(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
   const given = config.parameters.get(BATCH_STRATEGY_PARAMETER)?.string_value;
   if (given === undefined || config.sequence_batching !== undefined) return [];

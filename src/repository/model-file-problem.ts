@@ -1,11 +1,15 @@
 import { open } from 'node:fs/promises';
+import type { Fault } from '../modelconfig/fault.js';
+import { type FileFormat, FORMAT_WORDS, formatOf } from './file-format.js';
 
-const LFS_HEADER = 'version https://git-lfs.github.com/spec/';
+/** What speaks against a file. */
+export type FileProblem = Required<Pick<Fault, 'rule' | 'message' | 'remedy'>>;
+
+/** Formats that are no model of any backend. */
+const NO_MODEL: ReadonlySet<FileFormat> = new Set(['html', 'gzip', 'tar', 'hdf5', 'json']);
 
 /** Why a file cannot be a model, whatever its format; undefined when nothing speaks against it. */
-export async function modelFileProblem(
-  path: string,
-): Promise<{ readonly rule: string; readonly message: string; readonly remedy: string } | undefined> {
+export async function modelFileProblem(path: string): Promise<FileProblem | undefined> {
   const file = await open(path, 'r');
   try {
     const stats = await file.stat();
@@ -14,13 +18,23 @@ export async function modelFileProblem(
       const message = `model file '${path}' is empty`;
       return { rule: 'model-file-empty', message, remedy: 'Copy or export the model again.' };
     }
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LFS_HEADER.length), 0, LFS_HEADER.length, 0);
-    if (buffer.toString('latin1', 0, bytesRead) === LFS_HEADER) {
+    const format = await formatOf(file);
+    if (format === 'git-lfs') {
       const message = `model file '${path}' is a Git LFS pointer, not the model`;
       return { rule: 'model-file-lfs', message, remedy: "Fetch the content with 'git lfs pull'." };
     }
-    return undefined;
+    return format !== undefined && NO_MODEL.has(format) ? formatProblem(path, format) : undefined;
   } finally {
     await file.close();
   }
+}
+
+/** The problem of a file that is of another format than it should be. */
+export function formatProblem(path: string, format: FileFormat): FileProblem {
+  const archive = format === 'gzip' || format === 'tar' || format === 'zip';
+  return {
+    rule: 'model-file-format',
+    message: `model file '${path}' is no model: it is ${FORMAT_WORDS[format]}`,
+    remedy: archive ? 'Unpack it and put the model itself there.' : 'Copy, download or export the model again.',
+  };
 }

@@ -35,6 +35,8 @@ export interface PolledModel {
   readonly directory: string;
   /** Backend fields completed, defaults filled in. Incomplete when there are faults. */
   readonly config: ModelConfig;
+  /** The configuration as the user wrote it; empty where there is none or it cannot be read. */
+  readonly given: ModelConfig;
   /** False when the model has no configuration of its own. */
   readonly configProvided: boolean;
   /** Path of the configuration's file, whether it exists or not. */
@@ -57,7 +59,7 @@ const DEFAULT_REPO_AGENT_DIRECTORY = '/opt/tritonserver/repoagents';
 export async function pollModel(directory: string, name: string, options: PollOptions): Promise<PolledModel> {
   const configPath = await configPathOf(directory, options.configName);
   const read = await readConfig(directory, configPath, options);
-  const base = { name, directory, configPath, recognised: false, ...read };
+  const base = { name, directory, configPath, recognised: false, given: read.config, ...read };
   if (read.faults.length > 0) return base;
   const faults: Fault[] = [...(await agentFaults(read.config, options))];
   let config = read.config;

@@ -3,12 +3,14 @@ import type { Fault } from '../modelconfig/fault.js';
 import type { Finding, Position } from '../modelconfig/finding.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
 import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
+import { syntaxRemedy } from '../modelconfig/pbtxt/syntax-remedy.js';
+import { remedyOf } from '../modelconfig/rule-table.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { FileExaminer } from './file-examiner.js';
-import { joinPath, kindOf } from './local.js';
-import { initFileFaults, instanceFileFaults } from './model-file-faults.js';
-import { modelFileProblem } from './model-file-problem.js';
+import { foreignFileFaults } from './foreign-files.js';
+import { joinPath } from './local.js';
+import { initFileFaults, instanceFileFaults, labelDoubts } from './model-file-faults.js';
 import { faultOf, type PolledModel, type PollOptions, pollModel } from './poll-model.js';
 import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from './prepare-load.js';
 import { selectVersions, type VersionSelection } from './versions.js';
@@ -19,14 +21,18 @@ export interface ValidateOptions extends PollOptions {
   /** --backend-config of one backend, global settings merged in. */
   backendConfig(backend: string): ReadonlyMap<string, string>;
   findExaminer(backend: string): Promise<FileExaminer | undefined>;
+  /** Whether Python models may be imported and asked to complete their configuration, as a server does. */
+  readonly runModelCode: boolean;
 }
 
 /** One model, judged. */
 export interface ValidatedModel {
   readonly name: string;
   readonly findings: Finding[];
+  /** The model as polling found it, with what the user wrote. */
+  readonly polled: PolledModel;
   /** Configuration of the latest version, completed; undefined when polling fails, so that the model is unknown. */
-  readonly config: ModelConfig | undefined;
+  config: ModelConfig | undefined;
   /** Versions that would be loaded; empty when any of them fails. */
   readonly versions: readonly string[];
   /** Why none is loaded, as the lifecycle words it. */
@@ -40,6 +46,9 @@ export interface ValidatedModel {
 /** Rules whose faults say nothing against the configuration. */
 const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
 
+/** Backends whose models are configurations alone. */
+const FILELESS: ReadonlySet<string> = new Set(['identity']);
+
 /** Judges one model. */
 export async function validateModel(
   directory: string,
@@ -49,7 +58,7 @@ export async function validateModel(
   const polled = await pollModel(directory, name, options);
   const findings = new ModelFindings(polled);
   const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
-  const base = { name, findings: findings.list, addFaults };
+  const base = { name, findings: findings.list, polled, addFaults };
   const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
   addFaults(polled.faults);
   if (!polled.recognised) return unknown;
@@ -93,13 +102,14 @@ async function validateVersion(
   const examiner = isEnsemble ? undefined : await options.findExaminer(config.backend);
   if (examiner === undefined) {
     // The built-in backends without an examiner need no model file.
-    if (!isEnsemble && !options.host.hasBackend(config.backend)) {
-      faults.push(...(await fileFaults(directory, version, config)));
+    if (!isEnsemble && !FILELESS.has(config.backend)) {
+      faults.push(...(await foreignFileFaults(directory, version, config)));
     }
     const finished = finishConfig(config, polled.configProvided);
     faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
     faults.push(...optionalInputFaults(finished.config, options.host.supportsOptionalInputs(config.backend)));
     faults.push(...(await instanceFileFaults(directory, finished.config)));
+    findings.add('warning', await labelDoubts(directory, finished.config));
     return { config: finished.config, faults };
   }
   try {
@@ -109,6 +119,7 @@ async function validateVersion(
       config,
       autoComplete: options.autoComplete,
       backendConfig: options.backendConfig(config.backend),
+      runModelCode: options.runModelCode,
     });
     faults.push(...examined.faults);
     findings.add('warning', examined.doubts);
@@ -118,25 +129,13 @@ async function validateVersion(
       faults.push(...finished.faults, ...(await initFileFaults(directory, config)));
     }
     if (examined.tensors === 'complete') {
+      findings.add('warning', await labelDoubts(directory, config));
       faults.push(...(await examined.instanceFaults(config)), ...(await instanceFileFaults(directory, config)));
     }
   } catch (reason) {
     faults.push(faultOf(reason, 'model-file', ['default_model_filename']));
   }
   return { config, faults };
-}
-
-/** Files of formats that are not read here: present, not empty, and no Git LFS pointer in place of the file. */
-async function fileFaults(directory: string, version: string, config: ModelConfig): Promise<Fault[]> {
-  if (config.default_model_filename === '') return [];
-  const path = joinPath(directory, version, config.default_model_filename);
-  const kind = await kindOf(path);
-  if (kind === undefined) {
-    const message = `failed to stat file ${path}`;
-    return [{ rule: 'model-file-missing', code: 'INTERNAL', message, path: [], file: path }];
-  }
-  const problem = kind === 'file' ? await modelFileProblem(path) : undefined;
-  return problem === undefined ? [] : [{ ...problem, code: 'INTERNAL', path: [], file: path }];
 }
 
 /** Collects findings of one model; the same fault of several versions is told once. */
@@ -149,25 +148,30 @@ class ModelFindings {
     this.#model = model;
     for (const { position, message } of model.parseErrors) {
       const server = model.faults[0]?.message;
+      const remedy = syntaxRemedy(message) ?? remedyOf('config-syntax');
       this.#push({
         severity: 'error',
         rule: 'config-syntax',
         message,
         position,
         ...(server === undefined ? {} : { serverMessage: server }),
+        ...(remedy === undefined ? {} : { remedy }),
       });
     }
   }
 
   add(severity: Finding['severity'], faults: readonly Fault[]): void {
-    for (const { rule, message, path, remedy, file } of faults) {
+    for (const fault of faults) {
+      const { rule, message, path, details, file } = fault;
       if (rule === 'config-syntax') continue;
-      const position = file === undefined ? placeOf(this.#model.positions, path) : undefined;
+      const position = file === undefined ? placeOf(this.#model.positions, path) : fault.position;
+      const remedy = fault.remedy ?? remedyOf(rule);
       this.#push({
         severity,
         rule,
         message,
         ...(position === undefined ? {} : { position }),
+        ...(details === undefined ? {} : { details }),
         ...(remedy === undefined ? {} : { remedy }),
         ...(file === undefined ? {} : { file }),
       });
@@ -176,12 +180,12 @@ class ModelFindings {
 
   addSelection(selection: VersionSelection): void {
     for (const { message } of selection.ignored) {
-      this.#push({ severity: 'warning', rule: 'version-directory', message, remedy: VERSION_REMEDY });
+      this.#push({ severity: 'warning', rule: 'version-directory', message, ...helpOf('version-directory') });
     }
     const position = placeOf(this.#model.positions, ['version_policy']);
     const place = position === undefined ? {} : { position };
     for (const { message } of selection.missing) {
-      this.#push({ severity: 'warning', rule: 'version-missing', message, ...place });
+      this.#push({ severity: 'warning', rule: 'version-missing', message, ...helpOf('version-missing'), ...place });
     }
     const { error } = selection;
     if (error === undefined) return;
@@ -201,7 +205,10 @@ class ModelFindings {
   }
 }
 
-const VERSION_REMEDY = 'Version directories are named by plain numbers: 1, 2, 10.';
+function helpOf(rule: string): { remedy?: string } {
+  const remedy = remedyOf(rule);
+  return remedy === undefined ? {} : { remedy };
+}
 
 /** Place of a field, or of what is nearest around it; the file's start for what is missing at the top. */
 function placeOf(positions: PositionMap | undefined, path: Fault['path']): Position | undefined {

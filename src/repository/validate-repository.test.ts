@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { findExaminer } from '../backends/examiners.js';
-import { reportJson, reportText } from '../cli/validation-report.js';
+import { reportJson } from '../cli/validation/json-report.js';
+import { reportText } from '../cli/validation/text-report.js';
 import type { ValidateOptions } from './validate-model.js';
 import { validateRepositories } from './validate-repository.js';
 
@@ -18,6 +19,7 @@ const OPTIONS: ValidateOptions = {
   },
   backendConfig: () => new Map(),
   findExaminer,
+  runModelCode: false,
 };
 const IO = 'input { name: "I" data_type: TYPE_FP32 dims: 4 } output { name: "O" data_type: TYPE_FP32 dims: 4 }';
 const IDENTITY = `backend: "identity" max_batch_size: 4 ${IO}`;
@@ -226,10 +228,12 @@ test('the text form shows the line, a caret and the remedy', async () => {
       '            max_batch_size: "é8"',
       '                            ^',
       '  server: failed to read text proto from R/m/config.pbtxt',
+      '  help: Write the number without quotes.',
       'R/n/config.pbtxt:2:15: error: Non-repeated field "max_batch_size" is specified multiple times. [config-syntax]',
       '    max_batch_size: -1',
       '                  ^',
       '  server: failed to read text proto from R/n/config.pbtxt',
+      "  help: Keep one 'max_batch_size'.",
       '2 models: 2 errors, 0 warnings',
       '',
     ].join('\n'),

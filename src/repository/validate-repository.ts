@@ -2,7 +2,7 @@
 import type { Finding } from '../modelconfig/finding.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
 import { TritonError } from '../protocol/error.js';
-import { checkEnsembleGraph, type Member } from './ensemble-graph.js';
+import { checkEnsembleGraph, isDecoupled, type Member } from './ensemble-graph.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from './local.js';
 import { type ValidatedModel, type ValidateOptions, validateModel } from './validate-model.js';
 
@@ -12,6 +12,8 @@ export interface ValidationReport {
   /** Names of all models, byte-wise ascending. */
   readonly models: readonly string[];
   readonly findings: readonly Finding[];
+  /** Every model that is there once, by name. */
+  readonly judged: ReadonlyMap<string, ValidatedModel>;
 }
 
 /** Models examined at once: enough to hide the latency of files, few enough to stay well below the limit of open ones. */
@@ -54,7 +56,7 @@ export async function validateRepositories(
     if (model === undefined) findings.push(duplicate(name, places.get(name) as string[]));
     else findings.push(...model.findings);
   }
-  return { repositories, models: names, findings };
+  return { repositories, models: names, findings, judged: models };
 }
 
 function duplicate(name: string, repositories: readonly string[]): Finding {
@@ -105,9 +107,13 @@ function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
       const next = models.get(step.model_name);
       if (next !== undefined) visit(next);
     }
-    const faults = checkEnsembleGraph(config, member);
+    const faults = checkEnsembleGraph(config, member, models.keys());
     if (faults[0] !== undefined) problems.set(name, faults[0].message);
     model.addFaults(faults);
+    // The server writes what the members make of it into the configuration.
+    if (faults.length === 0) {
+      model.config = { ...config, model_transaction_policy: { decoupled: isDecoupled(name, member) } };
+    }
   };
   for (const model of models.values()) visit(model);
 }

@@ -2,7 +2,9 @@
  * Checks a configuration against the model it describes (spec of model repositories, section 6.4): every fault, in the
  * server's order; the first is the one with which the server refuses the model.
  */
+import { compareShapes } from '../../modelconfig/compare-shapes.js';
 import type { Fault } from '../../modelconfig/fault.js';
+import { didYouMean } from '../../modelconfig/nearest-name.js';
 import type { FieldPath } from '../../modelconfig/pbtxt/position-map.js';
 import { configTypeOf, datatypeOfConfigType, formatShape } from '../../protocol/datatype.js';
 import type { ErrorCodeName } from '../../protocol/error.js';
@@ -19,14 +21,22 @@ import { notATensor } from './auto-complete.js';
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from './onnx-types.js';
 
-type Fail = (rule: string, message: string, path: FieldPath, remedy?: string, code?: ErrorCodeName) => void;
+type Fail = (
+  rule: string,
+  message: string,
+  path: FieldPath,
+  remedy?: string,
+  code?: ErrorCodeName,
+  details?: readonly string[],
+) => void;
 type Values = ReadonlyMap<string, OnnxValue>;
 
 /** Lists all faults, none when the configuration fits. `model` should carry the runtime's shapes (session-shapes.ts). */
 export function checkOnnxAgainstConfig(config: ModelConfig, model: OnnxModel): Fault[] {
   const faults: Fault[] = [];
-  const fail: Fail = (rule, message, path, remedy, code = 'INVALID_ARG') => {
-    faults.push({ code, rule, message, path, ...(remedy === undefined ? {} : { remedy }) });
+  const fail: Fail = (rule, message, path, remedy, code = 'INVALID_ARG', details = undefined) => {
+    const more = { ...(remedy === undefined ? {} : { remedy }), ...(details === undefined ? {} : { details }) };
+    faults.push({ code, rule, message, path, ...more });
   };
   const inputs = byName(model.inputs);
   checkKinds(model.inputs, ['input'], fail);
@@ -147,7 +157,7 @@ function checkInput(config: ModelConfig, input: ModelInput, path: FieldPath, val
       'onnx-unknown-input',
       `unexpected inference input '${name}', allowed inputs are: ${sortedNames(values)}`,
       [...path, 'name'],
-      nearestRemedy(name, values),
+      didYouMean(name, values.keys()),
     );
     return;
   }
@@ -186,7 +196,7 @@ function checkOutput(
       'onnx-unknown-output',
       `unexpected inference output '${output.name}', allowed outputs are: ${sortedNames(values)}`,
       [...path, 'name'],
-      nearestRemedy(output.name, values),
+      didYouMean(output.name, values.keys()),
     );
     return;
   }
@@ -263,14 +273,43 @@ function checkDims(
     'onnx-dims-mismatch',
     `${before}the model expects ${value.dims.length} dimensions (shape ${expected}) but the model configuration specifies ${complete.length} dimensions ${shape}`,
     where,
+    dimsRemedy(tensor.reshape === undefined ? 'dims' : 'reshape.shape', configured, value.dims, batching),
+    'INVALID_ARG',
+    compareShapes({ name: 'model', dims: value.dims }, { name: 'configuration', dims: complete }, (a, b) =>
+      fitsDim(b, a, exact),
+    ),
   );
+}
+
+function dimsRemedy(
+  field: string,
+  configured: readonly number[],
+  provided: readonly number[],
+  batching: boolean,
+): string {
+  const [first, ...rest] = provided;
+  if (!batching) {
+    const lacksBatch = first === -1 && rest.join() === configured.join();
+    return lacksBatch
+      ? `Set max_batch_size: it is 0, so the model's batch dimension counts as one of '${field}'.`
+      : `Write ${field}: [ ${provided.join(', ')} ].`;
+  }
+  if (rest.length === 0)
+    return 'Write dims: [ 1 ] and reshape { shape: [ ] }: the model has the batch dimension alone.';
+  const stands =
+    provided.join() === configured.join() ? ' The batch dimension is left out: max_batch_size stands for it.' : '';
+  return `Write ${field}: [ ${rest.join(', ')} ].${stands}`;
 }
 
 function fits(configured: readonly number[], provided: readonly number[], exact: boolean): boolean {
   return (
     configured.length === provided.length &&
-    provided.every((dim, index) => dim === configured[index] || (!exact && dim === -1))
+    provided.every((dim, index) => fitsDim(BigInt(configured[index]!), BigInt(dim), exact))
   );
+}
+
+function fitsDim(configured: bigint, provided: bigint, exact: boolean): boolean {
+  return provided === configured || (!exact && provided === -1n);
 }
 
 /** False where the file leaves the type to the runtime's inference. */
@@ -284,9 +323,4 @@ function typeName(number: number): string {
 
 function sortedNames(values: Values): string {
   return [...values.keys()].sort().join(', ');
-}
-
-function nearestRemedy(name: string, values: Values): string | undefined {
-  const near = [...values.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
-  return near === undefined ? undefined : `Did you mean '${near}'?`;
 }

@@ -14,6 +14,7 @@ import { describeOnnx } from './describe-onnx.js';
 import type { OnnxModel } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';
 import { readSessionSettings } from './session-options.js';
+import { WireFormatError } from './wire-file.js';
 
 /** Completes and checks one version from its file. */
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {
@@ -58,8 +59,13 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
       doubts.push({ rule: 'onnx-runtime-missing', code: 'UNAVAILABLE', message: doubt, path: [] });
     return { model };
   } catch (reason) {
-    const remedy = problem === undefined ? undefined : `${problem.message}. ${problem.remedy}`;
-    return { fault: faultOf(reason, problem?.rule ?? 'onnx-file', at, remedy, path) };
+    if (problem !== undefined) {
+      return { fault: faultOf(reason, problem.rule, at, `${problem.message}. ${problem.remedy}`, path) };
+    }
+    const cause = reason instanceof Error ? reason.cause : undefined;
+    if (!(cause instanceof WireFormatError)) return { fault: faultOf(reason, 'onnx-file', at, undefined, path) };
+    const remedy = `The file is cut short or is no ONNX model: ${cause.message}. Copy or export the model again.`;
+    return { fault: faultOf(reason, 'model-file-truncated', at, remedy, path) };
   }
 }
 

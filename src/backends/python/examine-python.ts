@@ -1,12 +1,22 @@
-/** What can be told of a Python model without running Python (spec: model repository, sections 1.3 and 6.5). */
+/** Judges the files of a Python model, and what it does when it is imported (spec: model repository, sections 1.3, 6.5). */
 import type { Fault } from '../../modelconfig/fault.js';
+import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { ExaminationResult, ExaminedVersion } from '../../repository/file-examiner.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/local.js';
+import { completeConfig } from './complete-config.js';
+import { findInterpreter } from './interpreter.js';
+import { completeSettings, findSource } from './model-settings.js';
 
 type Add = (rule: string, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
 
-/** Checks the files of one version. A model that completes its configuration by code is not judged by its tensors. */
+/** A model that takes longer to be imported is given up. */
+const IMPORT_LIMIT_MS = 60_000;
+
+/**
+ * Checks the files of one version and, if that is allowed and a server would do so too, imports the model and lets it
+ * complete its configuration. Without that, a model that completes its configuration is not judged by its tensors.
+ */
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {
   const { modelDirectory, config } = version;
   const faults: Fault[] = [];
@@ -14,14 +24,49 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
     faults.push({ rule, code, message, path, ...(remedy === undefined ? {} : { remedy }) });
   await checkParameters(modelDirectory, config, add);
   const source = await readSource(modelDirectory, version.version, config, add);
-  return {
-    config,
-    provided: true,
-    tensors: version.autoComplete && /\bdef\s+auto_complete_config\b/.test(source) ? 'unknown' : 'complete',
-    faults,
-    doubts: [],
-    instanceFaults: async () => [],
-  };
+  const completes = version.autoComplete && /\bdef\s+auto_complete_config\b/.test(source);
+  const result = { config, provided: true, faults, doubts: [], instanceFaults: async () => [] };
+  const unrun = { ...result, tensors: completes ? ('unknown' as const) : ('complete' as const) };
+  if (faults.length > 0 || !version.autoComplete || !version.runModelCode) return unrun;
+  try {
+    return { ...result, config: await runModel(version), tensors: 'complete' };
+  } catch (reason) {
+    const error = TritonError.from(reason);
+    if (CANNOT_RUN.test(error.message)) {
+      const doubt = { rule: 'python-not-run', code: error.code, message: error.message, path: [] };
+      return { ...unrun, doubts: [doubt] };
+    }
+    return { ...result, tensors: 'given', faults: [loadFault(error, version)] };
+  }
+}
+
+/** Texts that speak of the interpreter and not of the model. */
+const CANNOT_RUN = /^Python models need /;
+
+async function runModel(version: ExaminedVersion): Promise<ModelConfig> {
+  const { modelDirectory, config } = version;
+  const versionDirectory = joinPath(modelDirectory, version.version);
+  const location = { modelDirectory, versionDirectory, name: config.name, version: version.version };
+  const interpreter = await findInterpreter(config, modelDirectory, { config: version.backendConfig });
+  const settings = completeSettings(location, config, await findSource(location, config, undefined));
+  const signal = AbortSignal.timeout(IMPORT_LIMIT_MS);
+  try {
+    // What the model prints must not come between the lines of a report.
+    return await completeConfig(interpreter, settings, config, () => {}, { output: process.stderr.fd, signal });
+  } catch (reason) {
+    if (!signal.aborted) throw reason;
+    const text = `the model is still being imported after ${IMPORT_LIMIT_MS / 1000} s`;
+    throw new TritonError('INTERNAL', text, { cause: reason });
+  }
+}
+
+/** The fault at the line of the model's own file that its traceback names first. */
+function loadFault(error: TritonError, { modelDirectory, version, config }: ExaminedVersion): Fault {
+  const file = joinPath(modelDirectory, version, config.default_model_filename || 'model.py');
+  const place = error.message.split('\n').find((line) => line.trim().startsWith(`${file}(`));
+  const line = /\((\d+)\)/.exec(place ?? '')?.[1] ?? /\(model\.py, line (\d+)\)/.exec(error.message)?.[1];
+  const position = line === undefined ? {} : { position: { line: Number(line), column: 1 } };
+  return { rule: 'python-load', code: error.code, message: error.message, path: [], file, ...position };
 }
 
 async function readSource(modelDirectory: string, version: string, config: ModelConfig, add: Add): Promise<string> {

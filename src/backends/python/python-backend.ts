@@ -1,13 +1,12 @@
 /** The Python backend: models that are a class TritonPythonModel (spec: runtime, section 7). */
-import { configFromJson } from '../../modelconfig/json.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBackendSettings } from './backend-settings.js';
-import { findInterpreter, type Interpreter } from './interpreter.js';
+import { completeConfig } from './complete-config.js';
+import { findInterpreter } from './interpreter.js';
 import { logRecord } from './log-record.js';
 import { completeSettings, findSource, serveSettings } from './model-settings.js';
 import { PythonInstance } from './python-instance.js';
-import { type ProcessSettings, PythonProcess } from './python-process.js';
 import { FromModel } from './wire.js';
 
 /** The backend, as the registry finds it. */
@@ -27,7 +26,10 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       checkBackendSettings(options.config);
       const source = await findSource(location, config, folder);
       const interpreter = await findInterpreter(config, location.modelDirectory, options);
-      return await complete(interpreter, completeSettings(location, config, source), config, options);
+      const settings = completeSettings(location, config, source);
+      return await completeConfig(interpreter, settings, config, (kind, frame) => {
+        if (kind === FromModel.LOG) logRecord(options.log, frame);
+      });
     },
 
     async load(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<BackendModel> {
@@ -44,26 +46,4 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       };
     },
   };
-}
-
-async function complete(
-  interpreter: Interpreter,
-  settings: ProcessSettings,
-  config: ModelConfig,
-  options: BackendOptions,
-): Promise<ModelConfig> {
-  const process = await PythonProcess.start(interpreter, settings, {
-    onFrame: (kind, frame) => {
-      if (kind === FromModel.LOG) logRecord(options.log, frame);
-    },
-    onExit: () => {},
-  });
-  await process.kill();
-  if (process.completed === '') return config;
-  try {
-    return configFromJson(process.completed);
-  } catch {
-    // A datatype that does not exist, and the like: the original then goes on with what it had.
-    return config;
-  }
 }

@@ -37,6 +37,14 @@ export interface ProcessSettings {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
+/** How a process is run. */
+export interface ProcessOptions {
+  /** Descriptor of ours that gets what the model prints; its standard output otherwise. */
+  readonly output?: number;
+  /** Ends the process at once. */
+  readonly signal?: AbortSignal;
+}
+
 /** What a process reports while it runs. */
 export interface ProcessEvents {
   /** A frame that is none of the start or the end. */
@@ -59,13 +67,20 @@ export class PythonProcess {
   readonly #exited: Promise<void>;
   #started: ((error?: TritonError) => void) | undefined;
 
-  private constructor(interpreter: Interpreter, settings: ProcessSettings, events: ProcessEvents) {
+  private constructor(
+    interpreter: Interpreter,
+    settings: ProcessSettings,
+    events: ProcessEvents,
+    options: ProcessOptions,
+  ) {
     this.#events = events;
     const fromModel = openUnnamedFile();
     this.memories = { toModel: new SharedMemory(), fromModel };
     const { command, args } = interpreter;
     this.#child = spawn(command, [...args, SCRIPT], {
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', this.memories.toModel.fd, fromModel],
+      stdio: ['ignore', options.output ?? 'inherit', 'inherit', 'pipe', 'pipe', this.memories.toModel.fd, fromModel],
+      killSignal: 'SIGKILL',
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     watchExit();
     running.add(this.#child);
@@ -104,8 +119,9 @@ export class PythonProcess {
     interpreter: Interpreter,
     settings: ProcessSettings,
     events: ProcessEvents,
+    options: ProcessOptions = {},
   ): Promise<PythonProcess> {
-    const process = new PythonProcess(interpreter, settings, events);
+    const process = new PythonProcess(interpreter, settings, events, options);
     const error = await new Promise<TritonError | undefined>((resolve) => {
       process.#started = resolve;
     });

@@ -6,6 +6,7 @@ import {
   type MessageSchema,
   zeroOf,
 } from '../../protocol/proto/schema.js';
+import type { FieldPath } from './position-map.js';
 import { escapeString } from './string-literal.js';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -13,30 +14,45 @@ type Message = Readonly<Record<string, unknown>>;
 /** Fields of a message in ascending order of their numbers, by message. */
 const ORDERED = new WeakMap<FieldTable, readonly (readonly [name: string, field: Field])[]>();
 
-/** A configuration as the text of a config.pbtxt, in protobuf's own form. */
-export function writePbtxt(config: ModelConfig): string {
-  return writeText(config, ModelConfig);
+/** A remark on a field, or on a list as a whole; undefined for none. */
+export type Remark = (path: FieldPath) => string | undefined;
+
+/**
+ * A configuration as the text of a config.pbtxt, in protobuf's own form. Remarks stand as comments behind the first line
+ * of what they are about.
+ */
+export function writePbtxt(config: ModelConfig, remark?: Remark): string {
+  return writeText(config, ModelConfig, remark);
 }
 
 /**
  * A message in protobuf's text format: fields by ascending number, two blanks of indent, one value per line, what is
  * unset or zero left out. Map entries come by ascending key.
  */
-export function writeText<F extends FieldTable>(message: object, schema: MessageSchema<F>): string {
+export function writeText<F extends FieldTable>(message: object, schema: MessageSchema<F>, remark?: Remark): string {
   const lines: string[] = [];
-  writeFields(message as Message, schema as MessageSchema, '', lines);
+  const add: AddLine = (path, line) => {
+    const text = path === undefined ? undefined : remark?.(path);
+    lines.push(text === undefined ? line : `${line}  # ${text}`);
+  };
+  writeFields(message as Message, schema as MessageSchema, '', [], add);
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function writeFields(message: Message, schema: MessageSchema, indent: string, lines: string[]): void {
+/** Adds a line; `path` = the value that begins on it. */
+type AddLine = (path: FieldPath | undefined, line: string) => void;
+
+function writeFields(message: Message, schema: MessageSchema, indent: string, path: FieldPath, add: AddLine): void {
   for (const [name, field] of byNumber(schema.fields)) {
     const value = message[name];
+    const here = [...path, name];
     if (field.cardinality === 'repeated') {
-      for (const item of value as unknown[]) writeValue(name, item, field.type, indent, lines);
+      for (const [i, item] of (value as unknown[]).entries())
+        writeValue(name, item, field.type, indent, [...here, i], add);
     } else if (field.cardinality === 'map') {
-      writeMap(name, value as ReadonlyMap<string | bigint | number | boolean, unknown>, field, indent, lines);
+      writeMap(name, value as ReadonlyMap<string | bigint | number | boolean, unknown>, field, indent, here, add);
     } else if (field.optional ? value !== undefined : !isZero(value, field)) {
-      writeValue(name, value, field.type, indent, lines);
+      writeValue(name, value, field.type, indent, here, add);
     }
   }
 }
@@ -46,24 +62,33 @@ function writeMap(
   map: ReadonlyMap<string | bigint | number | boolean, unknown>,
   field: Field,
   indent: string,
-  lines: string[],
+  path: FieldPath,
+  add: AddLine,
 ): void {
   const entries = [...map].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   for (const [key, value] of entries) {
-    lines.push(`${indent}${name} {`);
-    writeValue('key', key, field.key as Field['type'], `${indent}  `, lines);
-    writeValue('value', value, field.type, `${indent}  `, lines);
-    lines.push(`${indent}}`);
+    const here = [...path, String(key)];
+    add(here, `${indent}${name} {`);
+    writeValue('key', key, field.key as Field['type'], `${indent}  `, [...here, 'key'], add);
+    writeValue('value', value, field.type, `${indent}  `, [...here, 'value'], add);
+    add(undefined, `${indent}}`);
   }
 }
 
-function writeValue(name: string, value: unknown, type: Field['type'], indent: string, lines: string[]): void {
+function writeValue(
+  name: string,
+  value: unknown,
+  type: Field['type'],
+  indent: string,
+  path: FieldPath,
+  add: AddLine,
+): void {
   if (typeof type === 'function') {
-    lines.push(`${indent}${name} {`);
-    writeFields(value as Message, type(), `${indent}  `, lines);
-    lines.push(`${indent}}`);
+    add(path, `${indent}${name} {`);
+    writeFields(value as Message, type(), `${indent}  `, path, add);
+    add(undefined, `${indent}}`);
   } else {
-    lines.push(`${indent}${name}: ${scalarText(value, type)}`);
+    add(path, `${indent}${name}: ${scalarText(value, type)}`);
   }
 }
 

@@ -1,0 +1,27 @@
+import { configFromJson } from '../../modelconfig/json.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { FrameReader } from './frame-reader.js';
+import type { Interpreter } from './interpreter.js';
+import { type ProcessOptions, type ProcessSettings, PythonProcess } from './python-process.js';
+
+/**
+ * Imports a model in a process of its own and lets it complete its configuration. Rejects with the server's text when the
+ * import or the model's code fails. `onFrame` gets what the model logs.
+ */
+export async function completeConfig(
+  interpreter: Interpreter,
+  settings: ProcessSettings,
+  config: ModelConfig,
+  onFrame: (kind: number, frame: FrameReader) => void,
+  options: ProcessOptions = {},
+): Promise<ModelConfig> {
+  const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} }, options);
+  await process.kill();
+  if (process.completed === '') return config;
+  try {
+    return configFromJson(process.completed);
+  } catch {
+    // A datatype that does not exist, and the like: the original then goes on with what it had.
+    return config;
+  }
+}

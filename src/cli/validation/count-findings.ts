@@ -1,0 +1,7 @@
+import type { Finding } from '../../modelconfig/finding.js';
+
+/** How many errors and warnings there are. */
+export function countFindings(findings: readonly Finding[]): { readonly errors: number; readonly warnings: number } {
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  return { errors, warnings: findings.length - errors };
+}

@@ -1,0 +1,15 @@
+import type { ValidationReport } from '../../repository/validate-repository.js';
+import { countFindings } from './count-findings.js';
+import { effectiveModels } from './effective.js';
+
+/**
+ * One JSON object. Members that a finding does not have are left out. `showEffective` adds the completed configurations
+ * in the form of the server's endpoint, with what was added.
+ */
+export function reportJson(report: ValidationReport, showEffective = false): string {
+  const { repositories, models, findings } = report;
+  const shown = findings.map(({ position, ...finding }) => ({ ...finding, ...position }));
+  const effective = showEffective ? { effective: effectiveModels(report) } : {};
+  const content = { repositories, models: models.length, ...countFindings(findings), findings: shown, ...effective };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
