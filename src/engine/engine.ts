@@ -184,9 +184,9 @@ export class Engine implements InferenceEngine {
     await this.#managed(() => manager.load(name, parameters));
   }
 
-  async unload(name: string, _unloadDependents: boolean): Promise<void> {
+  async unload(name: string, unloadDependents: boolean): Promise<void> {
     const manager = this.#controlledManager();
-    await this.#managed(() => manager.unload(name));
+    await this.#managed(() => manager.unload(name, unloadDependents));
     const left = this.readyVersions(name);
     if (left.length > 0) {
       throw new TritonError(

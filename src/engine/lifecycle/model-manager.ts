@@ -1,11 +1,12 @@
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { checkRepository, compareBytes, joinPath, listModels } from '../../repository/local.js';
 import { type PolledModel, pollModel } from '../../repository/poll-model.js';
 import type { IndexEntry, LoadParameters } from '../engine-api.js';
 import type { EngineOptions } from '../options.js';
-import { checkMembers, type GraphNode, membersFirst, membersOf } from './ensemble-loads.js';
 import { removeFileOverride, writeFileOverride } from './file-override.js';
+import { ModelGraph, membersOf } from './model-graph.js';
 import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
 import { isModified, type ModificationTimes, modificationTimes } from './modification-times.js';
 
@@ -18,6 +19,17 @@ interface ModelInfo {
   readonly temporary: boolean;
 }
 
+/** A model that was polled without a fault, to be loaded. */
+interface Polled {
+  readonly model: PolledModel;
+  readonly times: ModificationTimes;
+  readonly override: string | undefined;
+  /** Its files came with a load call. */
+  readonly temporary: boolean;
+  /** By its own name, not just because an ensemble needs it. */
+  readonly asked: boolean;
+}
+
 const DUPLICATE_REASON = 'model appears in two or more repositories';
 
 /** Knows the repositories: finds, polls, loads and unloads models by name, and lists them. */
@@ -26,15 +38,17 @@ export class ModelManager {
   readonly #options: EngineOptions;
   readonly #repositories: readonly string[];
   readonly #infos = new Map<string, ModelInfo>();
-  /** Models that are to serve, as they were polled. */
-  readonly #nodes = new Map<string, GraphNode>();
-  /** The last load or unload of each model: those of one model follow each other. */
+  readonly #graph: ModelGraph;
+  /** The models of the graph as they were polled last. */
+  readonly #polled = new Map<string, Polled>();
+  /** The last load or unload of each model: those of models that ensembles connect follow each other. */
   readonly #operations = new Map<string, Promise<unknown>>();
 
   private constructor(context: EngineContext, repositories: readonly string[]) {
     this.#options = context.options;
     this.#repositories = repositories;
     this.lifecycle = new ModelLifecycle(context);
+    this.#graph = new ModelGraph(this.lifecycle.records);
   }
 
   /** Throws when a repository is no directory that can be listed. */
@@ -69,33 +83,29 @@ export class ModelManager {
         return undefined;
       }),
     );
-    const good = polled.filter((result) => result !== undefined);
+    const good = polled.filter((entry) => entry !== undefined);
     if (good.length < names.length) complete = false;
     await Promise.all(good.map(({ model }) => this.lifecycle.reserve({ ...model, filesUnchanged: false })));
-    for (const { model } of good) this.#nodes.set(model.name, model);
-    const plain = good.filter(({ model }) => model.config.platform !== ENSEMBLE_PLATFORM);
-    const loads = await Promise.allSettled(plain.map((result) => this.#loadPolled(result, undefined, false)));
-    const ensembles = new Map(
-      good.filter((result) => !plain.includes(result)).map((result) => [result.model.name, result]),
-    );
-    for (const name of membersFirst(ensembles.keys(), this.#nodes)) {
-      loads.push(...(await Promise.allSettled([this.#loadPolled(ensembles.get(name)!, undefined, false)])));
-    }
-    return complete && loads.every((load) => load.status === 'fulfilled');
+    const errors = await this.#apply(good, []);
+    return complete && errors.size === 0;
   }
 
-  /** Loads one model by name. Throws the server's errors (spec: model repository, section 8.3). */
+  /**
+   * Loads one model by name, an ensemble together with its members. Throws the server's errors (spec: model repository,
+   * section 8.3).
+   */
   load(name: string, parameters: LoadParameters): Promise<void> {
-    return this.#serialise(name, () => this.#load(name, parameters));
+    const held = this.#graph.relatedTo(name);
+    return this.#exclusive(held, () => this.#load(name, parameters, new Set(held)));
   }
 
-  /** Takes a model out of service; unknown names are no error. */
-  unload(name: string): Promise<void> {
-    return this.#serialise(name, async () => {
-      this.lifecycle.unload(name);
-      const info = this.#infos.get(name);
-      this.#infos.delete(name);
-      if (info?.temporary) await this.lifecycle.settled().then(() => removeFileOverride(info.directory));
+  /**
+   * Takes a model out of service, and the ensembles that need it; unknown names are no error. `withMembers`: also the
+   * members of an ensemble that serve just because of it.
+   */
+  unload(name: string, withMembers = false): Promise<void> {
+    return this.#exclusive(this.#graph.relatedTo(name), async () => {
+      await this.#apply([], [name, ...(withMembers ? this.#graph.neededOnlyBy(name) : [])]);
     });
   }
 
@@ -130,58 +140,163 @@ export class ModelManager {
     for (const info of this.#infos.values()) if (info.temporary) await removeFileOverride(info.directory);
   }
 
-  #serialise<T>(name: string, operation: () => Promise<T>): Promise<T> {
-    const before = this.#operations.get(name) ?? Promise.resolve();
-    const result = before.then(operation, operation);
-    this.#operations.set(name, result);
+  /** Runs an operation when all earlier ones on any of these models have ended. */
+  #exclusive<T>(names: readonly string[], operation: () => Promise<T>): Promise<T> {
+    const before = names.flatMap((name) => this.#operations.get(name) ?? []);
+    const result = before.length === 0 ? operation() : Promise.allSettled(before).then(operation);
+    for (const name of names) this.#operations.set(name, result);
     const forget = (): void => {
-      if (this.#operations.get(name) === result) this.#operations.delete(name);
+      for (const name of names) if (this.#operations.get(name) === result) this.#operations.delete(name);
     };
     result.then(forget, forget);
     return result;
   }
 
-  async #load(name: string, parameters: LoadParameters): Promise<void> {
-    const pollFailed = new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
+  async #load(name: string, parameters: LoadParameters, held: ReadonlySet<string>): Promise<void> {
     if (parameters.files !== undefined && parameters.files.size > 0) {
-      let directory: string;
-      try {
-        directory = await writeFileOverride(parameters);
-      } catch (reason) {
-        this.#options.log.error(`failed to poll model '${name}': ${TritonError.from(reason).message}`);
-        throw pollFailed;
-      }
-      const polled = await this.#poll(name, directory, parameters.config);
-      if (polled === undefined) {
-        await removeFileOverride(directory);
-        throw pollFailed;
-      }
-      try {
-        await this.#loadPolled(polled, parameters.config, true);
-      } catch (reason) {
-        await removeFileOverride(directory);
-        throw reason;
-      }
+      await this.#loadFiles(name, parameters);
       return;
     }
     const directory = await this.#find(name);
-    if (directory === undefined) throw pollFailed;
-    const before = this.#infos.get(name);
-    const unchanged =
-      before !== undefined &&
-      before.directory === directory &&
-      !isModified(before.times, await modificationTimes(directory, this.#options.log));
-    if (unchanged && parameters.config === undefined && this.#isServing(name)) return;
-    const override = parameters.config ?? (unchanged ? before.override : undefined);
-    const polled = await this.#poll(name, directory, override);
-    if (polled === undefined) throw pollFailed;
-    for (const member of membersOf(polled.model.config)) {
-      if (!this.#isServing(member)) await this.load(member, {}).catch(() => {});
+    if (directory === undefined) throw pollFailed(name);
+    const entries: Polled[] = [];
+    const unchanged = await this.#isUnchanged(name, directory);
+    if (!unchanged || parameters.config !== undefined || !this.#isServing(name)) {
+      const override = parameters.config ?? (unchanged ? this.#infos.get(name)?.override : undefined);
+      const polled = await this.#poll(name, directory, override);
+      if (polled === undefined) throw pollFailed(name);
+      entries.push(polled);
     }
-    await this.#loadPolled(polled, override, false, before);
-    if ((this.lifecycle.records.get(name)?.ready.length ?? 0) === 0) {
+    const config = entries[0]?.model.config ?? this.#graph.model(name)?.config;
+    const complete = config === undefined || (await this.#pollMembers(config, new Set([name]), entries));
+    this.#graph.ask(name);
+    if (entries.length > 0) {
+      const more = entries.flatMap(({ model }) => (held.has(model.name) ? [] : [model.name]));
+      const apply = () =>
+        this.#apply(
+          entries.filter((entry) => entry.asked || !this.#isCurrent(entry)),
+          [],
+        );
+      const errors = await (more.length === 0 ? apply() : this.#exclusive(more, apply));
+      const error = errors.get(name);
+      if (error !== undefined) throw error;
+    }
+    if (!complete) throw pollFailed(name);
+    if (!this.#isServing(name)) {
       throw new TritonError('INTERNAL', `failed to load '${name}', no version is available`);
     }
+  }
+
+  /** Loads a model whose files came with the call. */
+  async #loadFiles(name: string, parameters: LoadParameters): Promise<void> {
+    let directory: string;
+    try {
+      directory = await writeFileOverride(parameters);
+    } catch (reason) {
+      this.#options.log.error(`failed to poll model '${name}': ${TritonError.from(reason).message}`);
+      throw pollFailed(name);
+    }
+    const polled = await this.#poll(name, directory, parameters.config);
+    const error =
+      polled === undefined ? pollFailed(name) : (await this.#apply([{ ...polled, temporary: true }], [])).get(name);
+    if (error === undefined) return;
+    await removeFileOverride(directory);
+    throw error;
+  }
+
+  /**
+   * Polls what has changed among the members of an ensemble, also of ensembles in it, into `entries`. Returns false when
+   * one could not be polled.
+   */
+  async #pollMembers(config: ModelConfig, seen: Set<string>, entries: Polled[]): Promise<boolean> {
+    let complete = true;
+    for (const name of membersOf(config)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const directory = await this.#find(name);
+      if (directory === undefined) {
+        complete = false;
+        continue;
+      }
+      let member = this.#graph.model(name)?.config;
+      if (!(await this.#isUnchanged(name, directory)) || !this.#isServing(name)) {
+        const polled = await this.#poll(name, directory, undefined);
+        if (polled === undefined) complete = false;
+        else entries.push({ ...polled, asked: false });
+        member = polled?.model.config;
+      }
+      if (member !== undefined && !(await this.#pollMembers(member, seen, entries))) complete = false;
+    }
+    return complete;
+  }
+
+  /**
+   * Loads what was polled, takes out of service what is gone, and loads or unloads the ensembles that any of it touches.
+   * Returns the errors of the models that could not be loaded.
+   */
+  async #apply(polled: readonly Polled[], gone: readonly string[]): Promise<ReadonlyMap<string, TritonError>> {
+    const entries = new Map(polled.map((entry) => [entry.model.name, entry]));
+    for (const name of gone) {
+      this.#graph.delete(name);
+      this.#polled.delete(name);
+    }
+    for (const [name, entry] of entries) {
+      this.#graph.set(entry.model, entry.asked);
+      this.#polled.set(name, entry);
+    }
+    const isEnsemble = ({ model }: Polled): boolean => model.config.platform === ENSEMBLE_PLATFORM;
+    const ensembles = this.#graph.membersFirst([
+      ...polled.filter(isEnsemble).map(({ model }) => model.name),
+      ...this.#graph.usersOf([...gone, ...entries.keys()]),
+    ]);
+    const errors = new Map<string, TritonError>();
+    const refuse = (name: string, fault: TritonError): void => {
+      this.#options.log.error(fault.toStatusText());
+      this.lifecycle.unload(name);
+      errors.set(name, new TritonError('INVALID_ARG', `load failed for model '${name}': ${fault.message}\n`));
+    };
+    const load = async (entry: Polled): Promise<void> => {
+      const { name } = entry.model;
+      try {
+        await this.#loadPolled(entry);
+        this.#graph.loadEnded(name, undefined);
+      } catch (reason) {
+        const error = TritonError.from(reason);
+        errors.set(name, error);
+        this.#graph.loadEnded(name, error);
+      }
+    };
+    // What no member can mend is reported before the members are loaded.
+    for (const name of ensembles) {
+      const fault = this.#graph.checkPlace(name);
+      if (fault !== undefined) refuse(name, fault);
+    }
+    await Promise.all(polled.filter((entry) => !isEnsemble(entry)).map(load));
+    for (const name of ensembles) {
+      if (errors.has(name)) continue;
+      const fault = this.#graph.check(name);
+      if (fault === undefined) await load(this.#polled.get(name)!);
+      else refuse(name, fault);
+    }
+    for (const name of gone) {
+      this.lifecycle.unload(name);
+      const info = this.#infos.get(name);
+      this.#infos.delete(name);
+      if (info?.temporary) void this.lifecycle.settled().then(() => removeFileOverride(info.directory));
+    }
+    return errors;
+  }
+
+  async #isUnchanged(name: string, directory: string): Promise<boolean> {
+    const info = this.#infos.get(name);
+    if (info === undefined || info.directory !== directory) return false;
+    return !isModified(info.times, await modificationTimes(directory, this.#options.log));
+  }
+
+  /** True when the model serves from files that are as old as the polled ones. */
+  #isCurrent({ model, times }: Polled): boolean {
+    const info = this.#infos.get(model.name);
+    return info?.directory === model.directory && this.#isServing(model.name) && !isModified(info.times, times);
   }
 
   #isServing(name: string): boolean {
@@ -207,7 +322,7 @@ export class ModelManager {
     return undefined;
   }
 
-  async #poll(name: string, directory: string, override: string | undefined) {
+  async #poll(name: string, directory: string, override: string | undefined): Promise<Polled | undefined> {
     const { log, autoComplete, modelConfigName, repoAgentDirectory } = this.#options;
     let model: PolledModel;
     let times: ModificationTimes;
@@ -232,29 +347,28 @@ export class ModelManager {
       log.error(`Poll failed for model directory '${name}': ${fault.message}`);
       return undefined;
     }
-    return { model, times };
+    return { model, times, override, temporary: false, asked: true };
   }
 
-  async #loadPolled(
-    { model, times }: { model: PolledModel; times: ModificationTimes },
-    override: string | undefined,
-    temporary: boolean,
-    before?: ModelInfo,
-  ): Promise<void> {
+  async #loadPolled({ model, times, override, temporary }: Polled): Promise<void> {
     const { name, directory } = model;
+    const before = this.#infos.get(name);
     const filesUnchanged =
-      before !== undefined && before.directory === directory && otherFilesUnchanged(before.times, times);
-    this.#nodes.set(name, model);
-    if (model.config.platform === ENSEMBLE_PLATFORM) {
-      checkMembers(model, this.#nodes, this.lifecycle.records, this.#options.log);
-    }
+      before !== undefined &&
+      !temporary &&
+      before.directory === directory &&
+      model.config.platform !== ENSEMBLE_PLATFORM &&
+      otherFilesUnchanged(before.times, times);
     await this.lifecycle.load({ ...model, filesUnchanged });
-    const previous = this.#infos.get(name);
     this.#infos.set(name, { directory, times: temporary ? new Map() : times, override, temporary });
-    if (previous?.temporary && previous.directory !== directory) {
-      void this.lifecycle.settled().then(() => removeFileOverride(previous.directory));
+    if (before?.temporary && before.directory !== directory) {
+      void this.lifecycle.settled().then(() => removeFileOverride(before.directory));
     }
   }
+}
+
+function pollFailed(name: string): TritonError {
+  return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
 }
 
 /** True when nothing but the configuration's file and the directory's own time changed. */

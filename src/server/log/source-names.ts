@@ -7,7 +7,7 @@ export const SOURCE_NAMES: Readonly<Record<string, string>> = {
   'model-lifecycle.js': 'model_lifecycle.cc',
   'model-manager.js': 'model_repository_manager.cc',
   'modification-times.js': 'model_repository_manager.cc',
-  'ensemble-loads.js': 'model_repository_manager.cc',
+  'model-graph.js': 'model_repository_manager.cc',
   'load-ensemble.js': 'ensemble_scheduler.cc',
   'stop.js': 'server.cc',
   'server.js': 'server.cc',
