@@ -222,7 +222,7 @@ class Process:
     def _judge(self, result, requests, states):
         """Checks what execute returned."""
         if result is None:
-            return [(state, wire.CLOSED if state.answered else wire.OPEN, None) for state in states]
+            return [self._unreturned(request, state) for request, state in zip(requests, states)]
         if self._decoupled:
             raise ContractError(
                 "Python model '%s' is using the decoupled mode and the execute function must return None."
@@ -251,15 +251,21 @@ class Process:
                 )
         outcome = []
         for request, state, response in zip(requests, states, result):
-            if request._release == 2:
-                state.closed = True
-                outcome.append((state, wire.RESCHEDULED, None))
-            elif response is None:
-                outcome.append((state, wire.CLOSED if state.answered else wire.OPEN, None))
+            if response is None:
+                outcome.append(self._unreturned(request, state))
             else:
                 state.count(response, FINAL)
                 outcome.append((state, wire.RESPONSE, response))
         return outcome
+
+    def _unreturned(self, request, state):
+        """What becomes of a request for which execute returned nothing."""
+        if state.answered:
+            return state, wire.CLOSED, None
+        if request._release == 2:
+            state.closed = True
+            return state, wire.RESCHEDULED, None
+        return state, wire.OPEN, None
 
     def _cancelled(self, key):
         reference = self._table.get(key)

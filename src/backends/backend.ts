@@ -113,8 +113,23 @@ export interface ExecutionRequest {
   readonly cancelled: boolean;
   /** Set by a backend that wants to be told at once when the client goes away or cancels. */
   onCancelled?: (() => void) | undefined;
+  /** Where the new values of its sequence's implicit state go; absent where the model has none. */
+  readonly state?: SequenceState | undefined;
   /** Answers. Outputs carry the backend's shapes; the engine maps `reshape` back. */
   respond(response: ExecutionResponse | undefined, final: boolean): void;
+  /**
+   * Says before `execute` ends that the request is to be executed again instead of being answered finally (iterative
+   * sequences). Where the model is not configured for that it is answered with an error.
+   */
+  reschedule(): void;
+}
+
+/** The implicit state of a request's sequence: what the model puts out is what the sequence's next request is fed. */
+export interface SequenceState {
+  /** Names of the model's outputs that are states. */
+  readonly outputs: readonly string[];
+  /** Takes the new value of one, the rows of the request alone. Throws INVALID_ARG for a name that is no state. */
+  update(output: Tensor): void;
 }
 
 /** One response of a backend to one request. */

@@ -23,13 +23,31 @@ export async function initialStateFaults(modelDirectory: string, config: ModelCo
     const path = ['sequence_batching', 'state', i, 'initial_state'];
     try {
       checkInitialState(state, initial, withInitialState);
-      await checkData(modelDirectory, state, initial);
+      await initialData(modelDirectory, state, initial);
     } catch (reason) {
       faults.push(faultOf(reason, 'initial-state', path));
     }
     withInitialState.add(state.input_name);
   }
   return faults;
+}
+
+/**
+ * Initial data of the states by the names of their inputs; a state without an entry begins with zeros. Throws the
+ * TritonError that `initialStateFaults` gives as a fault.
+ */
+export async function readInitialStates(modelDirectory: string, config: ModelConfig): Promise<Map<string, Uint8Array>> {
+  const result = new Map<string, Uint8Array>();
+  const withInitialState = new Set<string>();
+  for (const state of config.sequence_batching?.state ?? []) {
+    const [initial] = state.initial_state;
+    if (initial === undefined) continue;
+    checkInitialState(state, initial, withInitialState);
+    const data = await initialData(modelDirectory, state, initial);
+    if (data !== undefined) result.set(state.input_name, data);
+    withInitialState.add(state.input_name);
+  }
+  return result;
 }
 
 function checkInitialState(state: State, initial: InitialState, taken: ReadonlySet<string>): void {
@@ -66,20 +84,26 @@ function checkInitialState(state: State, initial: InitialState, taken: ReadonlyS
   }
 }
 
-async function checkData(modelDirectory: string, state: State, initial: InitialState): Promise<void> {
+/** Content of the state's file; undefined for zeros. */
+async function initialData(
+  modelDirectory: string,
+  state: State,
+  initial: InitialState,
+): Promise<Uint8Array | undefined> {
   if (initial.data_file === undefined) {
-    if (initial.zero_data !== undefined) return;
+    if (initial.zero_data !== undefined) return undefined;
     throw refuse(`initial_state setting expects state'${state.input_name}' to have state_data set`);
   }
   const data = await readTextFile(joinPath(modelDirectory, FOLDER, initial.data_file));
   const datatype = datatypeOfConfigType(enumName(DataType, initial.data_type));
-  if (datatype === undefined || datatype === 'BYTES') return;
+  if (datatype === undefined || datatype === 'BYTES') return data;
   const needed = initial.dims.reduce((product, dim) => product * dim, BigInt(elementSize(datatype)));
   if (BigInt(data.length) < needed) {
     throw refuse(
       `initial_state setting expects ${needed} bytes, but the data provided from ${initial.data_file}only has ${data.length} bytes.`,
     );
   }
+  return data;
 }
 
 function refuse(message: string): TritonError {

@@ -8,7 +8,8 @@ import { pieceShape, type ScatteredOutput } from './scattered-outputs.js';
 /**
  * Splits the outputs of a batch back into its requests and answers them: along dimension 0 for models that batch
  * (views, no copies), whole tensors for others. Requests get the outputs they asked for, in the order of `outputs`.
- * A tensor with too few rows fails just the requests that it does not reach (spec: runtime, section 1.8).
+ * A tensor with too few rows fails just the requests that it does not reach (spec: runtime, section 1.8). Outputs that
+ * are states go to the requests' sequences, before the requests are answered.
  */
 export function scatterOutputs(
   batch: readonly ExecutionRequest[],
@@ -25,11 +26,13 @@ export function scatterOutputs(
   for (const request of batch) {
     const rows = batches ? (request.inputs[0]?.shape[0] ?? 1) : 1;
     const parts: Tensor[] = [];
+    const states: Tensor[] = [];
     let error: TritonError | undefined;
     for (let i = 0; i < outputs.length; i++) {
       const output = outputs[i]!;
       const cursor = cursors[i]!;
       const wanted = request.requestedOutputs.includes(output.name);
+      const isState = request.state?.outputs.includes(output.name) ?? false;
       const scatter = scattered.get(output.name);
       let part: Tensor | undefined;
       if (scatter !== undefined) {
@@ -40,12 +43,15 @@ export function scatterOutputs(
       } else if (rowsBefore + rows <= (output.shape[0] ?? 0)) {
         const shape = [rows, ...output.shape.slice(1)];
         part = { ...output, shape, data: cursor.take(elementCount(shape)) };
-      } else if (wanted) {
-        error ??= tooSmall(request, output, rowsBefore + rows);
+      } else if (wanted || isState) {
+        error ??= tooSmall(request, output, rowsBefore + rows, isState);
       }
-      if (wanted && part !== undefined) parts.push(part);
+      if (part === undefined) continue;
+      if (wanted) parts.push(part);
+      if (isState) states.push(part);
     }
     rowsBefore += rows;
+    if (error === undefined) for (const state of states) request.state?.update(state);
     request.respond(error === undefined ? { outputs: parts } : { outputs: [], error }, true);
   }
 }
@@ -53,34 +59,43 @@ export function scatterOutputs(
 const NONE: ReadonlyMap<string, ScatteredOutput> = new Map();
 
 function answerWhole(request: ExecutionRequest, outputs: readonly Tensor[], batches: boolean): void {
-  const wanted =
+  const { state } = request;
+  const isWanted = ({ name }: Tensor): boolean => request.requestedOutputs.includes(name);
+  const used =
     request.requestedOutputs.length === outputs.length
       ? outputs
-      : outputs.filter((output) => request.requestedOutputs.includes(output.name));
+      : outputs.filter((output) => isWanted(output) || state?.outputs.includes(output.name));
   if (batches) {
     const rows = request.inputs[0]?.shape[0] ?? 1;
-    for (let i = 0; i < wanted.length; i++) {
-      const output = wanted[i]!;
+    for (let i = 0; i < used.length; i++) {
+      const output = used[i]!;
       const available = output.shape[0] ?? 0;
       if (available === rows) continue;
       if (available < rows) {
-        request.respond({ outputs: [], error: tooSmall(request, output, rows) }, true);
+        const error = tooSmall(request, output, rows, state?.outputs.includes(output.name) ?? false);
+        request.respond({ outputs: [], error }, true);
         return;
       }
       // More rows than the request has: the ones in front are its own.
       const shape = [rows, ...output.shape.slice(1)];
       const cut = { ...output, shape, data: new Cursor(output).take(elementCount(shape)) };
-      answerWhole(request, wanted.with(i, cut), batches);
+      answerWhole(request, used.with(i, cut), batches);
       return;
     }
   }
-  request.respond({ outputs: wanted }, true);
+  if (state === undefined) {
+    request.respond({ outputs: used }, true);
+    return;
+  }
+  for (const output of used) if (state.outputs.includes(output.name)) state.update(output);
+  request.respond({ outputs: used.filter(isWanted) }, true);
 }
 
-function tooSmall(request: ExecutionRequest, output: Tensor, needed: number): TritonError {
+function tooSmall(request: ExecutionRequest, output: Tensor, needed: number, isState: boolean): TritonError {
+  const kind = isState ? 'output state tensor' : 'output tensor';
   return new TritonError(
     'UNSUPPORTED',
-    `${requestPrefix(request.id)}failed to split the output tensor '${output.name}' in responses: ` +
+    `${requestPrefix(request.id)}failed to split the ${kind} '${output.name}' in responses: ` +
       `expected batch size of at least ${needed} in model output, got ${output.shape[0] ?? 0}`,
   );
 }

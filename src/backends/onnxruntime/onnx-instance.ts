@@ -24,6 +24,8 @@ export class OnnxInstance implements BackendInstance {
   readonly #unfeedable: ReadonlySet<string>;
   readonly #batchInputs: ModelConfig['batch_input'];
   readonly #scattered: ReadonlyMap<string, ScatteredOutput>;
+  readonly #stateOutputs: readonly string[];
+  readonly #withStates = new WeakMap<readonly string[], readonly string[]>();
   readonly #inline: InlineSession | undefined;
   readonly #start: () => Promise<SessionWorker>;
   readonly #sortedNames = new WeakMap<readonly string[], readonly string[]>();
@@ -48,6 +50,7 @@ export class OnnxInstance implements BackendInstance {
     this.#unfeedable = unfeedable;
     this.#batchInputs = config.batch_input;
     this.#scattered = scatteredOutputs(config);
+    this.#stateOutputs = [...new Set(config.sequence_batching?.state.map((state) => state.output_name))];
     this.#inline = inline;
     this.#worker = worker;
     this.#start = start;
@@ -111,7 +114,7 @@ export class OnnxInstance implements BackendInstance {
     return this.#starting;
   }
 
-  /** Outputs that some request of the batch wants, in byte order of their names, as the server's responses have them. */
+  /** Outputs that some request of the batch wants, and states, in byte order of their names, as the server's responses have them. */
   #outputNames(batch: readonly ExecutionRequest[]): readonly string[] {
     const first = batch[0]!.requestedOutputs;
     let names = first;
@@ -119,6 +122,7 @@ export class OnnxInstance implements BackendInstance {
       if (request.requestedOutputs === first) continue;
       names = [...new Set([...names, ...request.requestedOutputs])];
     }
+    if (this.#stateOutputs.length > 0) names = this.#addStates(names);
     // Requests that name no outputs share one list: the last one's order is nearly always the one that is asked for.
     if (names === this.#lastNames) return this.#lastSorted;
     let sorted = this.#sortedNames.get(names);
@@ -129,6 +133,15 @@ export class OnnxInstance implements BackendInstance {
     this.#lastNames = names;
     this.#lastSorted = sorted;
     return sorted;
+  }
+
+  #addStates(names: readonly string[]): readonly string[] {
+    let all = this.#withStates.get(names);
+    if (all === undefined) {
+      all = [...new Set([...names, ...this.#stateOutputs])];
+      this.#withStates.set(names, all);
+    }
+    return all;
   }
 
   #refuseStoredValues(batch: readonly ExecutionRequest[]): void {

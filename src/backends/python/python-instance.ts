@@ -263,7 +263,7 @@ export class PythonInstance implements BackendInstance {
         } else if (outcome === Outcome.OPEN) {
           answersLater = true;
         } else if (outcome === Outcome.RESCHEDULED) {
-          this.#reschedule(key);
+          this.#take(key)?.reschedule();
         }
       }
     }
@@ -273,13 +273,6 @@ export class PythonInstance implements BackendInstance {
     for (const [number, one] of this.#batches) if (one === batch) this.#batches.delete(number);
     const computeEnd = nowNs();
     batch.resolve({ computeStart, inputEnd, outputStart, computeEnd, failed, answersLater });
-  }
-
-  #reschedule(key: number): void {
-    const request = this.#take(key);
-    if (request === undefined) return;
-    const text = `Model '${this.name}' put a request back into its queue, which this server does not do yet.`;
-    request.respond({ outputs: [], error: new TritonError('UNSUPPORTED', text) }, true);
   }
 
   #sent(frame: FrameReader, process: PythonProcess): void {

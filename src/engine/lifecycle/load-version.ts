@@ -12,6 +12,7 @@ import { throwFirst } from '../../modelconfig/fault.js';
 import { ENSEMBLE_PLATFORM, instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { readInitialStates } from '../../repository/initial-states.js';
 import { readLabels } from '../../repository/labels.js';
 import { joinPath } from '../../repository/local.js';
 import { initFileFaults } from '../../repository/model-file-faults.js';
@@ -100,7 +101,8 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     const statistics = new ModelStatistics(request.failures);
     const runners = instances.map((instance) => new InstanceRunner(instance, statistics, plan.decoupled));
     await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
-    const scheduler = createScheduler(config, plan, runners, log);
+    const initialStates = await readInitialStates(request.directory, config);
+    const scheduler = createScheduler({ config, plan, runners, statistics, initialStates, log });
     statistics.loadSeconds = (nowNs() - start) / 1e9;
     return new LoadedModel({
       config,

@@ -236,10 +236,10 @@ function checkSize(
 function checkCorrelationType(plan: ModelPlan, request: InferenceRequest): void {
   const control = plan.correlationControl;
   if (control === undefined || request.correlationId === 0n || request.correlationId === '') return;
-  const isText = typeof request.correlationId === 'string';
-  if (isText === (control.datatype === 'BYTES')) return;
+  // A text is taken where the control is a number, too (SequenceControls says what the model sees): clients rely on it.
+  if (typeof request.correlationId === 'string' || control.datatype !== 'BYTES') return;
   throw invalidArg(
-    `${requestPrefix(request.id)}sequence batching control '${control.name}' data-type is ` +
-      `'${isText ? 'BYTES' : 'UINT64'}', but model '${plan.name}' expects '${control.datatype}'`,
+    `${requestPrefix(request.id)}sequence batching control '${control.name}' data-type is 'UINT64', ` +
+      `but model '${plan.name}' expects 'BYTES'`,
   );
 }

@@ -151,7 +151,7 @@ export class BatchScheduler implements Scheduler {
       if (payload.tasks.length === 0) this.#formed.push(payload);
       for (let i = 0; i < count; i++) {
         const task = this.#queue.shift()!;
-        if (this.#order !== undefined) task.order = this.#order.slot();
+        if (this.#order !== undefined) task.order ??= this.#order.slot();
         payload.add(task);
       }
     }

@@ -2,23 +2,35 @@ import type { ModelConfig, ModelDynamicBatching } from '../../protocol/proto/mod
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
 import { SequenceScheduler } from '../sequence/sequence-scheduler.js';
+import { compileStates } from '../sequence/state-plan.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { PLAIN_QUEUE, type QueueOptions } from './batch-queue.js';
 import { type BatchOptions, BatchScheduler } from './batch-scheduler.js';
 import type { InstanceRunner } from './instance-runner.js';
 import type { Scheduler } from './scheduler.js';
+import { startDelay } from './start-delay.js';
 
-/** Holds a batcher back until so many requests are queued; for tests that need to be deterministic. */
-const DELAY_VARIABLE = 'TRITONSERVER_DELAY_SCHEDULER';
+/** What a scheduler works with. */
+export interface SchedulerParts {
+  readonly config: ModelConfig;
+  readonly plan: ModelPlan;
+  readonly runners: readonly InstanceRunner[];
+  readonly statistics: ModelStatistics;
+  /** What files say about the states of sequences at their beginning, by the states' input names. */
+  readonly initialStates: ReadonlyMap<string, Uint8Array>;
+  readonly log: Log;
+}
 
 /** The scheduler that a configuration asks for (spec: runtime, section 1.1). */
-export function createScheduler(
-  config: ModelConfig,
-  plan: ModelPlan,
-  runners: readonly InstanceRunner[],
-  log: Log,
-): Scheduler {
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  const { config, plan, runners, initialStates, log } = parts;
   if (config.sequence_batching !== undefined) {
-    return new SequenceScheduler(config.sequence_batching, plan, runners, startAfter(), log);
+    return new SequenceScheduler({
+      ...parts,
+      config: config.sequence_batching,
+      states: compileStates(config, initialStates, log),
+      delay: startDelay(),
+    });
   }
   return new BatchScheduler(plan, runners, batchOptions(config, plan));
 }
@@ -44,7 +56,7 @@ function batchOptions(config: ModelConfig, plan: ModelPlan): BatchOptions {
     delayNs: Number(dynamic.max_queue_delay_microseconds) * 1000,
     preserveOrdering: dynamic.preserve_ordering,
     queue: queueOptions(dynamic),
-    startAfter: startAfter(),
+    startAfter: startDelay().queued,
   };
 }
 
@@ -55,9 +67,4 @@ function queueOptions(dynamic: ModelDynamicBatching): QueueOptions {
     defaultPolicy: dynamic.default_queue_policy,
     policies: dynamic.priority_queue_policy,
   };
-}
-
-function startAfter(): number {
-  const count = Number.parseInt(process.env[DELAY_VARIABLE] ?? '', 10);
-  return Number.isFinite(count) ? Math.max(0, count) : 0;
 }

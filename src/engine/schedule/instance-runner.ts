@@ -65,7 +65,7 @@ export class InstanceRunner {
     for (const task of tasks) {
       rows += task.batchSize;
       if (task instanceof NullRequest) continue;
-      if (!task.finished && !this.#decoupled && !times.answersLater) {
+      if (!task.finished && !task.rescheduled && !this.#decoupled && !times.answersLater) {
         task.respond({ outputs: [], error: new TritonError('INTERNAL', 'the backend gave no response') }, true);
       }
       if (task.failed || times.failed) {
@@ -79,6 +79,7 @@ export class InstanceRunner {
       task.counted(inputNs, inferNs, outputNs);
     }
     if (succeeded || times.failed) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
+    for (const task of tasks) if (!(task instanceof NullRequest) && task.rescheduled) task.requeue();
     done();
   }
 

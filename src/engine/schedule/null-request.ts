@@ -24,6 +24,8 @@ export class NullRequest implements ExecutionRequest {
   ) {}
 
   respond(): void {}
+
+  reschedule(): void {}
 }
 
 /** Zeros in the shape of another request's inputs; BYTES become empty strings. */

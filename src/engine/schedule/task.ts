@@ -1,5 +1,5 @@
-import type { ExecutionRequest, ExecutionResponse } from '../../backends/backend.js';
-import { TritonError } from '../../protocol/error.js';
+import type { ExecutionRequest, ExecutionResponse, SequenceState } from '../../backends/backend.js';
+import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
@@ -25,6 +25,9 @@ export type StepCounted = (inputNs: number, inferNs: number, outputNs: number) =
 
 const NO_PARAMETERS: Parameters = [];
 const NO_OUTPUTS: readonly Tensor[] = [];
+const NOT_RESCHEDULABLE =
+  'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such ' +
+  'a flag.';
 
 /**
  * One accepted request on its way: what the schedulers queue, what backends execute, and the client's handle on it, in
@@ -33,21 +36,26 @@ const NO_OUTPUTS: readonly Tensor[] = [];
 export class Task implements ExecutionRequest, PendingRequest {
   readonly id: string;
   readonly batchSize: number;
-  /** Schedulers that feed control tensors replace the list before the execution. */
+  /** The inputs that the client sent. */
+  readonly given: readonly Tensor[];
+  /** What the backend is fed: schedulers that add control tensors and states replace the list before an execution. */
   inputs: readonly Tensor[];
   readonly requestedOutputs: readonly string[];
   readonly parameters: Parameters;
-  readonly correlationId: bigint | string;
-  readonly sequenceStart: boolean;
-  readonly sequenceEnd: boolean;
+  /** Given by the scheduler of iterative sequences where the client gave none. */
+  correlationId: bigint | string;
+  /** Cleared when the request is executed again. */
+  sequenceStart: boolean;
+  sequenceEnd: boolean;
+  state: SequenceState | undefined;
   /** Clamped to the model's levels when the request is queued. */
   priority: bigint;
   readonly timeoutMicroseconds: bigint;
   cancelled = false;
   onCancelled: (() => void) | undefined;
 
-  /** When the engine accepted the request, in ns; also the start of its time in the queue. */
-  readonly startNs: number;
+  /** When the engine accepted the request, or took it back, in ns; also the start of its time in the queue. */
+  startNs: number;
   /** Point in time at which the queue's policy ends the wait, in ns; 0 = never. */
   deadlineNs = 0;
   /** The final response went out. */
@@ -60,6 +68,10 @@ export class Task implements ExecutionRequest, PendingRequest {
   order: OrderSlot | undefined;
   /** Called after the final response (a sequence's next request may go). */
   onFinished: (() => void) | undefined;
+  /** The backend put the request back; it goes into its sequence's queue again when the execution has ended. */
+  rescheduled = false;
+  /** Takes it back; set by schedulers of models that may be executed repeatedly for one request. */
+  onRescheduled: (() => void) | undefined;
   /** True for a step of an ensemble that was accepted: it is executed even while the server stops. */
   readonly isStep: boolean;
 
@@ -81,6 +93,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.#handler = handler;
     this.id = request.id;
     this.batchSize = Math.max(validated.batchSize, 1);
+    this.given = validated.inputs;
     this.inputs = validated.inputs;
     this.requestedOutputs = validated.requestedOutputs;
     this.parameters = request.parameters;
@@ -124,6 +137,27 @@ export class Task implements ExecutionRequest, PendingRequest {
     if (onCounted === undefined) return;
     this.#onCounted = undefined;
     onCounted(inputNs, inferNs, outputNs);
+  }
+
+  reschedule(): void {
+    const { log, plan } = this.#owner;
+    if (this.finished) {
+      log.error(`model '${plan.name}' put a request back into its queue after its final response`);
+    } else if (this.onRescheduled === undefined) {
+      log.error(`Failed to release request: ${NOT_RESCHEDULABLE}`);
+      this.respond({ outputs: NO_OUTPUTS, error: invalidArg(NOT_RESCHEDULABLE), countsAsSuccess: true }, true);
+    } else {
+      this.rescheduled = true;
+    }
+  }
+
+  /** Hands a request that was put back to its scheduler, after the execution was counted. */
+  requeue(): void {
+    this.rescheduled = false;
+    this.sequenceStart = false;
+    this.sequenceEnd = false;
+    this.startNs = this.#owner.clock.nowNs();
+    this.onRescheduled?.();
   }
 
   /** Answers with an error as the final response and counts the failure, unless the request was already answered. */

@@ -27,6 +27,11 @@ export class Backlog {
     return this.#entries.length;
   }
 
+  /** Requests waiting. */
+  get requests(): number {
+    return this.#entries.reduce((sum, { tasks }) => sum + tasks.length, 0);
+  }
+
   /** The entry that takes further requests of a sequence. */
   find(key: string): BacklogEntry | undefined {
     return this.#entries.find((entry) => entry.open && entry.key === key);

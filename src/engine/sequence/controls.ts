@@ -69,18 +69,28 @@ function falseTrue(name: string, shape: readonly number[], lists: FlagLists): re
   return [make(0), make(1)];
 }
 
-/** A correlation id in the control's datatype; 32-bit types take the low-order bits. */
+/**
+ * A correlation id in the control's datatype; 32-bit types take the low-order bits. Of a text a number gets the first
+ * bytes of its wire form, length included, as on the original.
+ */
 function encodeId(datatype: Datatype, id: bigint | string): Uint8Array {
   if (datatype === 'BYTES') {
-    const text = Buffer.from(typeof id === 'string' ? id : String(id));
-    const data = Buffer.alloc(4 + text.length);
-    data.writeUInt32LE(text.length, 0);
-    text.copy(data, 4);
+    // 0 is what null rows have.
+    return encodeText(typeof id === 'string' ? id : id === 0n ? '' : String(id));
+  }
+  const data = Buffer.alloc(datatype === 'UINT32' || datatype === 'INT32' ? 4 : 8);
+  if (typeof id === 'string') {
+    encodeText(id).copy(data);
     return data;
   }
-  const value = typeof id === 'bigint' ? id : 0n;
-  const data = Buffer.alloc(datatype === 'UINT32' || datatype === 'INT32' ? 4 : 8);
-  if (data.length === 4) data.writeUInt32LE(Number(BigInt.asUintN(32, value)), 0);
-  else data.writeBigUInt64LE(BigInt.asUintN(64, value), 0);
+  if (data.length === 4) data.writeUInt32LE(Number(BigInt.asUintN(32, id)), 0);
+  else data.writeBigUInt64LE(BigInt.asUintN(64, id), 0);
+  return data;
+}
+
+function encodeText(text: string): Buffer {
+  const data = Buffer.alloc(4 + Buffer.byteLength(text));
+  data.writeUInt32LE(data.length - 4, 0);
+  data.write(text, 4);
   return data;
 }

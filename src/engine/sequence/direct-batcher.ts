@@ -1,10 +1,9 @@
 import type { Clock, Timer } from '../clock.js';
 import type { ModelPlan } from '../model-plan.js';
 import { compatible } from '../schedule/compatible.js';
-import type { InstanceRunner } from '../schedule/instance-runner.js';
-import { NullRequest, zerosLike } from '../schedule/null-request.js';
+import type { BatchItem, InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
-import type { SequenceControls } from './controls.js';
+import type { SequenceInputs } from './sequence-inputs.js';
 import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.js';
 
 /** Options of the direct strategy. */
@@ -13,8 +12,6 @@ export interface DirectOptions {
   /** Both 0 or: wait until this part of the slots has a request, or the oldest is this old (ns). */
   readonly minimumUtilization: number;
   readonly delayNs: number;
-  /** Starts only once so many requests are queued: for deterministic tests. */
-  readonly startAfter: number;
 }
 
 /**
@@ -25,30 +22,28 @@ export class DirectBatcher implements SequenceBatcher {
   readonly slots: readonly Slot[];
   readonly #plan: ModelPlan;
   readonly #runner: InstanceRunner;
-  readonly #controls: SequenceControls;
+  readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
   readonly #options: DirectOptions;
   readonly #clock: Clock;
   readonly #run = () => this.#pass();
   #scheduled = false;
-  #startAfter: number;
   #timer: Timer | undefined;
 
   constructor(
     plan: ModelPlan,
     runner: InstanceRunner,
-    controls: SequenceControls,
+    inputs: SequenceInputs,
     owner: SlotOwner,
     options: DirectOptions,
     clock: Clock,
   ) {
     this.#plan = plan;
     this.#runner = runner;
-    this.#controls = controls;
+    this.#inputs = inputs;
     this.#owner = owner;
     this.#options = options;
     this.#clock = clock;
-    this.#startAfter = options.startAfter;
     this.slots = Array.from({ length: options.slots }, (_, index) => new Slot(this, index));
   }
 
@@ -58,6 +53,8 @@ export class DirectBatcher implements SequenceBatcher {
     this.#clock.nextTurn(this.#run);
   }
 
+  takenBack(): void {}
+
   close(): void {
     this.#clock.clearTimer(this.#timer);
   }
@@ -65,38 +62,46 @@ export class DirectBatcher implements SequenceBatcher {
   #pass(): void {
     this.#scheduled = false;
     this.#clock.clearTimer(this.#timer);
-    if (this.#runner.inFlight > 0) return;
-    if (this.#startAfter > 0) {
-      if (this.slots.reduce((count, slot) => count + slot.queue.length, 0) < this.#startAfter) return;
-      this.#startAfter = 0;
-    }
+    if (this.#owner.held || this.#runner.inFlight > 0) return;
     const ready: Task[] = [];
+    let first: Slot | undefined;
     let highest = -1;
     for (const slot of this.slots) {
       const head = this.#head(slot);
       if (head === undefined) continue;
+      first ??= slot;
       highest = slot.index;
       ready.push(head);
     }
-    const first = ready[0];
     if (first === undefined || this.#mustWait(ready)) return;
-    const batch: (Task | NullRequest)[] = [];
+    this.#execute(first, ready[0]!, highest);
+  }
+
+  #execute(firstSlot: Slot, first: Task, highest: number): void {
+    const batch: BatchItem[] = [];
     const ended: Slot[] = [];
+    this.#inputs.attach(first, firstSlot);
     for (let index = 0; index <= highest; index++) {
       const slot = this.slots[index]!;
       const head = slot.queue.at(0) as Task | undefined;
+      if (head !== undefined && head !== first) this.#inputs.attach(head, slot);
       if (head === undefined || !compatible(this.#plan, first, head)) {
-        batch.push(this.#nullRequest(first));
+        batch.push(this.#inputs.nullRequest(first, firstSlot));
         continue;
       }
       slot.queue.shift();
       batch.push(head);
       if (head.sequenceEnd) ended.push(slot);
+      if (this.#owner.iterative) this.#follow(slot, head);
     }
-    for (const task of batch) if (!(task instanceof NullRequest)) this.#addControls(task);
     // The next batch waits for this one, so a released row may be given to another sequence at once.
     for (const slot of ended) this.#owner.release(slot);
     this.#runner.run(batch, () => this.wake());
+  }
+
+  #follow(slot: Slot, task: Task): void {
+    task.onRescheduled ??= () => this.#owner.rescheduled(slot, task);
+    task.onFinished ??= () => this.#owner.finished(slot, task);
   }
 
   /** The request to be executed next in a slot, after ending sequences that are over. */
@@ -124,16 +129,5 @@ export class DirectBatcher implements SequenceBatcher {
     if (left <= 0) return false;
     this.#timer = this.#clock.setTimer(this.#run, Math.ceil(left / 1e6));
     return true;
-  }
-
-  #addControls(task: Task): void {
-    const { sequenceStart: start, sequenceEnd: end, correlationId } = task;
-    task.inputs = [...task.inputs, ...this.#controls.tensors({ start, ready: true, end, correlationId })];
-  }
-
-  #nullRequest(like: Task): NullRequest {
-    const controls = this.#controls.tensors({ start: false, ready: false, end: false, correlationId: 0n });
-    const inputs = like.inputs.filter((input) => this.#plan.inputsByName.has(input.name));
-    return new NullRequest([...zerosLike(inputs), ...controls], like.requestedOutputs);
   }
 }

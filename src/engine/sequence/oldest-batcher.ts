@@ -3,7 +3,7 @@ import type { ModelPlan } from '../model-plan.js';
 import { type BatchOptions, BatchScheduler } from '../schedule/batch-scheduler.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
-import type { SequenceControls } from './controls.js';
+import type { SequenceInputs } from './sequence-inputs.js';
 import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.js';
 
 /**
@@ -13,7 +13,7 @@ import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.j
 export class OldestBatcher implements SequenceBatcher {
   readonly slots: readonly Slot[];
   readonly #batcher: BatchScheduler;
-  readonly #controls: SequenceControls;
+  readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
   /** Slots with a request in the batcher. */
   readonly #busy = new Set<Slot>();
@@ -21,20 +21,24 @@ export class OldestBatcher implements SequenceBatcher {
   constructor(
     plan: ModelPlan,
     runner: InstanceRunner,
-    controls: SequenceControls,
+    inputs: SequenceInputs,
     owner: SlotOwner,
     slots: number,
     options: BatchOptions,
     clock: Clock,
   ) {
     this.#batcher = new BatchScheduler(plan, [runner], options, clock);
-    this.#controls = controls;
+    this.#inputs = inputs;
     this.#owner = owner;
     this.slots = Array.from({ length: slots }, (_, index) => new Slot(this, index));
   }
 
   wake(slot: Slot): void {
     if (!this.#busy.has(slot)) this.#issue(slot);
+  }
+
+  takenBack(slot: Slot): void {
+    this.#busy.delete(slot);
   }
 
   close(): void {
@@ -60,13 +64,15 @@ export class OldestBatcher implements SequenceBatcher {
   }
 
   #start(slot: Slot, task: Task): void {
-    const { sequenceStart: start, sequenceEnd: end, correlationId } = task;
-    task.inputs = [...task.inputs, ...this.#controls.tensors({ start, ready: true, end, correlationId })];
+    const { sequenceEnd } = task;
+    this.#inputs.attach(task, slot);
     this.#busy.add(slot);
+    if (this.#owner.iterative) task.onRescheduled ??= () => this.#owner.rescheduled(slot, task);
     task.onFinished = () => {
       this.#busy.delete(slot);
       if (task.dropped) this.#owner.cancelSequence(slot);
-      else if (end) this.#owner.release(slot);
+      else if (sequenceEnd) this.#owner.release(slot);
+      else if (this.#owner.iterative) this.#owner.finished(slot, task);
       this.wake(slot);
     };
     this.#batcher.enqueue(task);

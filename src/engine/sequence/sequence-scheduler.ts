@@ -6,12 +6,27 @@ import type { ModelPlan } from '../model-plan.js';
 import { PLAIN_QUEUE } from '../schedule/batch-queue.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
+import type { StartDelay } from '../schedule/start-delay.js';
 import type { Task } from '../schedule/task.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { Backlog, type BacklogEntry } from './backlog.js';
-import { SequenceControls } from './controls.js';
 import { DirectBatcher } from './direct-batcher.js';
 import { OldestBatcher } from './oldest-batcher.js';
+import { SequenceInputs } from './sequence-inputs.js';
 import { FORCED_END, type SequenceBatcher, type Slot, type SlotOwner } from './slot.js';
+import { planWithStates, type StatesPlan } from './state-plan.js';
+
+/** What the sequence batcher of one version works with. */
+export interface SequenceParts {
+  readonly config: ModelSequenceBatching;
+  readonly plan: ModelPlan;
+  readonly states: StatesPlan | undefined;
+  readonly runners: readonly InstanceRunner[];
+  readonly statistics: Pick<ModelStatistics, 'recordFailure'>;
+  readonly delay: StartDelay;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
 
 interface Active {
   readonly slot: Slot;
@@ -23,7 +38,10 @@ interface Active {
  * cancelled; sequences without a slot wait in a backlog (spec: runtime, section 3).
  */
 export class SequenceScheduler implements Scheduler, SlotOwner {
+  readonly iterative: boolean;
   readonly #model: string;
+  readonly #statistics: SequenceParts['statistics'];
+  readonly #delay: StartDelay;
   readonly #idleNs: number;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -34,29 +52,26 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   readonly #active = new Map<string, Active>();
   readonly #backlog = new Backlog();
   readonly #onTimer = () => this.#timerFired();
-  #held = 0;
+  #heldSlots = 0;
+  #held: boolean;
+  #lastId = 0n;
   #stopping = false;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(
-    config: ModelSequenceBatching,
-    plan: ModelPlan,
-    runners: readonly InstanceRunner[],
-    startAfter: number,
-    log: Log,
-    clock: Clock = SYSTEM_CLOCK,
-  ) {
-    if (config.iterative_sequence || config.state.length > 0) {
-      const what = config.iterative_sequence ? 'iterative sequences' : 'implicit state';
-      throw new TritonError('UNSUPPORTED', `model '${plan.name}' uses ${what}, which this server does not run yet`);
-    }
-    this.#model = plan.name;
+  constructor(parts: SequenceParts) {
+    const { config, states, delay } = parts;
+    this.iterative = config.iterative_sequence;
+    this.#model = parts.plan.name;
     this.#idleNs = Number(config.max_sequence_idle_microseconds) * 1000;
-    this.#log = log;
-    this.#clock = clock;
-    const controls = new SequenceControls(config, plan.maxBatchSize > 0);
-    this.#batchers = runners.map((runner) => this.#batcher(config, plan, runner, controls, startAfter));
+    this.#statistics = parts.statistics;
+    this.#delay = delay;
+    this.#held = delay.queued > 0 && config.oldest === undefined;
+    this.#log = parts.log;
+    this.#clock = parts.clock ?? SYSTEM_CLOCK;
+    const inputs = new SequenceInputs(config, parts.plan, states, parts.log);
+    const plan = states === undefined ? parts.plan : planWithStates(parts.plan, states);
+    this.#batchers = parts.runners.map((runner) => this.#batcher(config, plan, runner, inputs));
     const most = this.#batchers[0]?.slots.length ?? 0;
     for (let index = 0; index < most; index++) {
       for (const batcher of this.#batchers) this.#free.push(batcher.slots[index]!);
@@ -65,6 +80,10 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   /** Sequences that hold a slot. */
   get inFlight(): number {
+    return this.#heldSlots;
+  }
+
+  get held(): boolean {
     return this.#held;
   }
 
@@ -74,26 +93,17 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
         `inference request to model '${this.#model}' must specify batch-size 1 due to requirements of sequence batcher`,
       );
     }
-    const { correlationId } = task;
-    if (correlationId === 0n || correlationId === '') {
-      throw invalidArg(
-        `inference request to model '${this.#model}' must specify a non-zero or non-empty correlation ID`,
-      );
-    }
+    if (task.correlationId === 0n || task.correlationId === '') this.#assignId(task);
     if (this.#stopping && task.sequenceStart && !task.isStep) throw new TritonError('UNAVAILABLE', STOPPING_TEXT);
-    // The type is part of the identity: the text "1" and the number 1 are two sequences.
-    const key = typeof correlationId === 'string' ? `s${correlationId}` : `n${correlationId}`;
+    const key = keyOf(task);
     const active = this.#active.get(key);
     const waiting = active === undefined ? this.#backlog.find(key) : undefined;
     if (active === undefined && waiting === undefined && !task.sequenceStart) {
-      throw invalidArg(
-        `inference request for sequence ${correlationId} to model '${this.#model}' must specify the START flag ` +
-          'on the first request of the sequence',
-      );
+      throw this.#notStarted(task);
     }
     if (task.sequenceStart && (active !== undefined || waiting !== undefined)) {
       this.#log.warning(
-        `sequence ${correlationId} for model '${this.#model}' has a conflict. The previous sequence did not end before ` +
+        `sequence ${task.correlationId} for model '${this.#model}' has a conflict. The previous sequence did not end before ` +
           'this sequence start. Previous sequence will be terminated early.',
       );
     }
@@ -107,10 +117,12 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     } else {
       this.#begin(key, task);
     }
+    if (this.#held) this.#tryStart();
   }
 
   stop(): void {
     this.#stopping = true;
+    if (this.#held) this.#start();
   }
 
   close(): void {
@@ -119,11 +131,12 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   release(slot: Slot): void {
+    slot.state = undefined;
     if (slot.key !== undefined && this.#active.get(slot.key)?.slot === slot) this.#active.delete(slot.key);
     slot.key = undefined;
     const next = this.#nextWaiting();
     if (next === undefined) {
-      this.#held--;
+      this.#heldSlots--;
       this.#addFree(slot);
     } else {
       this.#bind(next.key, slot, next.open);
@@ -139,48 +152,88 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.release(slot);
   }
 
+  finished(slot: Slot, task: Task): void {
+    if (this.#active.get(keyOf(task))?.slot !== slot) return;
+    this.#active.delete(keyOf(task));
+    // The original ends the sequence with a request of its own that counts as cancelled.
+    this.#statistics.recordFailure('CANCELED', this.#clock.nowNs() - task.startNs);
+    slot.queue.push(FORCED_END);
+    slot.batcher.wake(slot);
+  }
+
+  rescheduled(slot: Slot, task: Task): void {
+    if (this.#active.get(keyOf(task))?.slot !== slot) {
+      // Its sequence is over (END, or another request of the id has ended it): it cannot be continued.
+      const error = this.#notStarted(task);
+      this.#log.error(`Failed to reschedule request: ${error.message}`);
+      task.respond({ outputs: [], error, countsAsSuccess: true }, true);
+      return;
+    }
+    task.onFinished = undefined;
+    slot.batcher.takenBack(slot);
+    this.#put(slot, task);
+  }
+
   #batcher(
     config: ModelSequenceBatching,
     plan: ModelPlan,
     runner: InstanceRunner,
-    controls: SequenceControls,
-    startAfter: number,
+    inputs: SequenceInputs,
   ): SequenceBatcher {
     const rows = Math.max(1, plan.maxBatchSize);
     const { oldest, direct } = config;
     if (oldest === undefined) {
-      return new DirectBatcher(
-        plan,
-        runner,
-        controls,
-        this,
-        {
-          slots: rows,
-          minimumUtilization: direct?.minimum_slot_utilization ?? 0,
-          delayNs: Number(direct?.max_queue_delay_microseconds ?? 0n) * 1000,
-          startAfter,
-        },
-        this.#clock,
-      );
+      const options = {
+        slots: rows,
+        minimumUtilization: direct?.minimum_slot_utilization ?? 0,
+        delayNs: Number(direct?.max_queue_delay_microseconds ?? 0n) * 1000,
+      };
+      return new DirectBatcher(plan, runner, inputs, this, options, this.#clock);
     }
     const candidates = oldest.max_candidate_sequences > 0 ? oldest.max_candidate_sequences : rows;
-    return new OldestBatcher(
-      plan,
-      runner,
-      controls,
-      this,
-      candidates,
-      {
-        batching: true,
-        maxBatchSize: rows,
-        preferredSizes: oldest.preferred_batch_size,
-        delayNs: Number(oldest.max_queue_delay_microseconds) * 1000,
-        preserveOrdering: oldest.preserve_ordering,
-        queue: PLAIN_QUEUE,
-        startAfter,
-      },
-      this.#clock,
+    const options = {
+      batching: true,
+      maxBatchSize: rows,
+      preferredSizes: oldest.preferred_batch_size,
+      delayNs: Number(oldest.max_queue_delay_microseconds) * 1000,
+      preserveOrdering: oldest.preserve_ordering,
+      queue: PLAIN_QUEUE,
+      startAfter: this.#delay.queued,
+    };
+    return new OldestBatcher(plan, runner, inputs, this, candidates, options, this.#clock);
+  }
+
+  /** Requests of iterative sequences need no id: each is a sequence. */
+  #assignId(task: Task): void {
+    if (!this.iterative) {
+      throw invalidArg(
+        `inference request to model '${this.#model}' must specify a non-zero or non-empty correlation ID`,
+      );
+    }
+    do {
+      task.correlationId = ++this.#lastId;
+    } while (this.#active.has(keyOf(task)));
+    task.sequenceStart = true;
+    task.sequenceEnd = false;
+  }
+
+  #notStarted(task: Task): TritonError {
+    return invalidArg(
+      `inference request for sequence ${task.correlationId} to model '${this.#model}' must specify the START flag ` +
+        'on the first request of the sequence',
     );
+  }
+
+  /** Lets the batchers start once as many requests are queued, and wait for slots, as the delay asks for. */
+  #tryStart(): void {
+    let queued = 0;
+    for (const { slots } of this.#batchers) for (const slot of slots) queued += slot.queue.length;
+    if (queued >= this.#delay.queued && this.#backlog.requests >= this.#delay.backlogged) this.#start();
+  }
+
+  #start(): void {
+    this.#held = false;
+    for (const batcher of this.#batchers) for (const slot of batcher.slots) batcher.wake(slot);
   }
 
   /** First request of a sequence: into a free slot, or into the backlog. */
@@ -193,7 +246,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       this.#timer?.ref();
       return;
     }
-    this.#held++;
+    this.#heldSlots++;
     this.#bind(key, slot, !task.sequenceEnd);
     this.#put(slot, task);
   }
@@ -203,7 +256,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     if (!open) return;
     const now = this.#clock.nowNs();
     this.#active.set(key, { slot, lastUseNs: now });
-    this.#armTimer(now + this.#idleNs);
+    // An iterative sequence ends with its request.
+    if (!this.iterative) this.#armTimer(now + this.#idleNs);
   }
 
   #put(slot: Slot, task: Task): void {
@@ -245,7 +299,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       for (const task of entry.tasks) task.reject(error, 'REJECTED');
     }
     let next = this.#backlog.nextDeadline;
-    for (const [key, { slot, lastUseNs }] of this.#active) {
+    for (const [key, { slot, lastUseNs }] of this.iterative ? [] : this.#active) {
       const idleAt = lastUseNs + this.#idleNs;
       if (idleAt > now) {
         if (idleAt < next) next = idleAt;
@@ -257,4 +311,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     if (next !== Number.POSITIVE_INFINITY) this.#armTimer(next);
   }
+}
+
+/** Identity of a sequence. The type is part of it: the text "1" and the number 1 are two sequences. */
+function keyOf({ correlationId }: Task): string {
+  return typeof correlationId === 'string' ? `s${correlationId}` : `n${correlationId}`;
 }

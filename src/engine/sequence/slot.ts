@@ -1,14 +1,17 @@
 import { Ring } from '../schedule/ring.js';
 import type { Task } from '../schedule/task.js';
+import type { SlotState } from './slot-state.js';
 
-/** Ends a sequence that its client left: stands behind the requests that are still queued. */
+/** Ends a sequence that its client left, or whose only request is done: stands behind what is still queued. */
 export const FORCED_END = Symbol('forced end');
 
-/** The place of one sequence in one instance: its requests in their order. */
+/** The place of one sequence in one instance: its requests in their order, and its states. */
 export class Slot {
   readonly queue = new Ring<Task | typeof FORCED_END>();
   /** Of the sequence that holds the slot; undefined while it is free. */
   key: string | undefined;
+  /** Made at each START of a model that has states. */
+  state: SlotState | undefined;
 
   constructor(
     readonly batcher: SequenceBatcher,
@@ -21,13 +24,23 @@ export interface SequenceBatcher {
   readonly slots: readonly Slot[];
   /** Requests were put into a slot's queue. */
   wake(slot: Slot): void;
+  /** A request of a slot is to be executed again: it is no longer on its way. */
+  takenBack(slot: Slot): void;
   close(): void;
 }
 
-/** What the batchers tell the scheduler. */
+/** What the batchers ask and tell the scheduler. */
 export interface SlotOwner {
+  /** One request makes a sequence, which is executed until it is answered. */
+  readonly iterative: boolean;
+  /** True while batchers must not start yet (spec: runtime, section 1.10). */
+  readonly held: boolean;
   /** The slot's sequence is over: the slot may serve another, which its queue then holds already. */
   release(slot: Slot): void;
   /** A request of the slot's sequence was cancelled: the others are cancelled too and the slot is released. */
   cancelSequence(slot: Slot): void;
+  /** A request of an iterative sequence was answered finally. */
+  finished(slot: Slot, task: Task): void;
+  /** A request of an iterative sequence is to be executed again. */
+  rescheduled(slot: Slot, task: Task): void;
 }
