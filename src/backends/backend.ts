@@ -5,6 +5,7 @@
 import type { InferenceEngine } from '../engine/engine-api.js';
 import type { Log } from '../engine/log.js';
 import type { CustomMetrics } from '../engine/statistics/custom-metrics.js';
+import type { RequestTrace } from '../engine/trace/request-trace.js';
 import type { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
@@ -109,6 +110,8 @@ export interface ExecutionRequest {
   readonly sequenceEnd: boolean;
   readonly priority: bigint;
   readonly timeoutMicroseconds: bigint;
+  /** Set when the request is traced. */
+  readonly trace?: RequestTrace | undefined;
   /** True once the client went away or cancelled; long-running backends poll it. */
   readonly cancelled: boolean;
   /** Set by a backend that wants to be told at once when the client goes away or cancels. */

@@ -11,6 +11,7 @@ import type { InstanceRunner } from './schedule/instance-runner.js';
 import type { Scheduler } from './schedule/scheduler.js';
 import { type StepCounted, Task, type TaskOwner } from './schedule/task.js';
 import type { ModelStatistics } from './statistics/model-statistics.js';
+import { enqueueTraced } from './trace/report.js';
 
 /** Parts of a loaded version. */
 export interface LoadedModelParts {
@@ -45,6 +46,8 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   /** Instances that share the cores, for the thread budget. */
   instanceCount = 0;
   readonly #parts: LoadedModelParts;
+  /** Traces show the inputs of a queued request, except where a sequence batcher takes it. */
+  readonly #showsInputs: boolean;
   #outstanding = 0;
   #drained: (() => void)[] = [];
   #closed: Promise<void> | undefined;
@@ -52,6 +55,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   constructor(parts: LoadedModelParts) {
     const { config, plan } = parts;
     this.#parts = parts;
+    this.#showsInputs = config.sequence_batching === undefined;
     this.name = config.name;
     this.version = plan.version;
     this.config = config;
@@ -112,7 +116,8 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted): PendingRequest {
     const validated = validateRequest(this.plan, request);
     const task = new Task(this, request, validated, onResponse, onCounted);
-    this.scheduler.enqueue(task);
+    if (task.trace === undefined) this.scheduler.enqueue(task);
+    else enqueueTraced(task, task.trace, this, this.#showsInputs, (traced) => this.scheduler.enqueue(traced));
     this.#outstanding++;
     this.statistics.pending++;
     return task;

@@ -1,5 +1,6 @@
 import type { TritonError } from '../protocol/error.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
+import type { RequestTrace } from './trace/request-trace.js';
 
 /** A tensor of a request, before the model's configuration was asked about it. */
 export interface RequestInput {
@@ -28,6 +29,8 @@ export interface InferenceRequest {
   readonly timeoutMicroseconds: bigint;
   /** Set for a raw binary request (HTTP): the whole body is the data of the model's only input, `inputs` is empty. */
   readonly raw?: Uint8Array;
+  /** Set when the request is traced. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** One response. `error` set: the request failed and `outputs` is empty. */

@@ -9,9 +9,6 @@ export function logLimits(options: ServerOptions, log: ServerLog): void {
   if (options.rateLimit) {
     log.warning('--rate-limit=execution_count: executions are limited by the number of instances, not by resources');
   }
-  if (options.trace.level.length > 0) {
-    log.warning('--trace-config level: settings are kept and shown, traces are not written');
-  }
   if (options.allowClientSharedMemory) {
     log.warning('--allow-client-shm=true: this server cannot use shared memory; registering a region is refused');
   }

@@ -5,7 +5,7 @@ import type { LogSettingsStore } from './log-settings.js';
 import type { ServerOptions } from './options/server-options.js';
 import type { ServerMetadata } from './server-metadata.js';
 import type { ServerSharedMemory } from './shared-memory/regions.js';
-import type { TraceSettings } from './trace-settings.js';
+import type { Tracer } from './trace/tracer.js';
 
 /** What every front end works with. */
 export interface ServerContext {
@@ -14,7 +14,7 @@ export interface ServerContext {
   readonly metadata: ServerMetadata;
   readonly log: ServerLog;
   readonly logSettings: LogSettingsStore;
-  readonly traceSettings: TraceSettings;
+  readonly tracer: Tracer;
   readonly sharedMemory: ServerSharedMemory;
   /** How inference requests are decoded. */
   readonly decoding: { readonly http: DecodeOptions; readonly grpc: DecodeOptions };

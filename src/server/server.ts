@@ -18,7 +18,7 @@ import { ServerSharedMemory } from './shared-memory/regions.js';
 import { CountDown, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
 import { startEngine } from './start-engine.js';
 import { logEngineTables, logOptionTable } from './startup-tables.js';
-import { TraceSettings } from './trace-settings.js';
+import { Tracer } from './trace/tracer.js';
 
 /** A server that listens. */
 export interface RunningServer {
@@ -60,7 +60,7 @@ export async function startServer(
     metadata,
     log,
     logSettings: new LogSettingsStore(log),
-    traceSettings: new TraceSettings(options.trace),
+    tracer: new Tracer(options.trace, log),
     sharedMemory,
     decoding: {
       http: decodeOptions(options.http.maxInputSize, sharedMemory, options),
@@ -77,7 +77,7 @@ export async function startServer(
     engine,
     log,
     stop() {
-      stopping ??= stopServer(endpoints, engine, metrics, sharedMemory, options, log);
+      stopping ??= stopServer(endpoints, engine, metrics, context, options);
       return stopping;
     },
   };
@@ -95,15 +95,15 @@ async function stopServer(
   endpoints: StoppingEndpoints,
   engine: ServedEngine,
   metrics: ServerMetrics | undefined,
-  sharedMemory: ServerSharedMemory,
+  { sharedMemory, tracer, log }: ServerContext,
   options: ServerOptions,
-  log: ServerLog,
 ): Promise<boolean> {
   const countDown = new CountDown(options.exitTimeoutSeconds);
   await stopEndpoints(endpoints, log, countDown);
   metrics?.stop();
   const clean = await stopEngine(engine, log, countDown);
   sharedMemory.close();
+  await tracer.close();
   log.close();
   return clean;
 }

@@ -99,6 +99,7 @@ export class EnsembleRun {
       sequenceEnd: place.sequenceEnd,
       priority: task.priority,
       timeoutMicroseconds: task.timeoutMicroseconds,
+      trace: task.trace?.child(),
     };
     try {
       const handle = member.submitStep(

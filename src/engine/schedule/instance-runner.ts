@@ -2,6 +2,7 @@ import type { BackendInstance, ExecutionTimes } from '../../backends/backend.js'
 import { TritonError } from '../../protocol/error.js';
 import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { traceExecution } from '../trace/report.js';
 import { NullRequest } from './null-request.js';
 import type { Task } from './task.js';
 
@@ -68,6 +69,7 @@ export class InstanceRunner {
       if (!task.finished && !task.rescheduled && !this.#decoupled && !times.answersLater) {
         task.respond({ outputs: [], error: new TritonError('INTERNAL', 'the backend gave no response') }, true);
       }
+      if (task.trace !== undefined) traceExecution(task.trace, times);
       if (task.failed || times.failed) {
         this.#statistics.recordFailure('BACKEND', end - task.startNs);
         task.counted(0, 0, 0);

@@ -8,6 +8,7 @@ import { mapReshape } from '../request/reshape.js';
 import type { ValidatedRequest } from '../request/validate-request.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
 import type { FailureReason, ModelStatistics } from '../statistics/model-statistics.js';
+import type { RequestTrace } from '../trace/request-trace.js';
 import type { OrderSlot } from './ordered-responses.js';
 
 /** What all requests of one loaded version share. */
@@ -74,6 +75,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   onRescheduled: (() => void) | undefined;
   /** True for a step of an ensemble that was accepted: it is executed even while the server stops. */
   readonly isStep: boolean;
+  /** Set when the request is traced. */
+  readonly trace: RequestTrace | undefined;
 
   readonly #owner: TaskOwner;
   readonly #handler: ResponseHandler;
@@ -102,6 +105,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.sequenceEnd = request.sequenceEnd;
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
+    this.trace = request.trace;
     this.isStep = onCounted !== undefined;
     this.#onCounted = onCounted;
   }
@@ -127,12 +131,14 @@ export class Task implements ExecutionRequest, PendingRequest {
     if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
     if (final) this.finished = true;
     const answer = response === undefined ? undefined : this.#toAnswer(response);
+    if (answer !== undefined) this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
     if (this.order === undefined) this.#deliver(answer, final);
     else this.order.deliver(() => this.#deliver(answer, final), final);
   }
 
   /** To be called when the statistics have counted the request; times in ns, 0 where nothing was executed. */
   counted(inputNs: number, inferNs: number, outputNs: number): void {
+    this.trace?.end(this.#owner.clock.nowNs());
     const onCounted = this.#onCounted;
     if (onCounted === undefined) return;
     this.#onCounted = undefined;

@@ -14,6 +14,7 @@ import {
 import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
+import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
 import { finishWithError } from './respond.js';
 
 /** What a stopping server answers to requests that still come. */
@@ -68,6 +69,7 @@ class InferStreamSession implements GrpcStreamListener {
   readonly #endOnError: boolean;
   readonly #slots: Slot[] = [];
   readonly #pending = new Set<PendingRequest>();
+  readonly #wait = new WaitForRequest();
   /** Requests that have no final response yet. */
   #open = 0;
   #halfClosed = false;
@@ -96,15 +98,19 @@ class InferStreamSession implements GrpcStreamListener {
       return;
     }
     let slot: Slot | undefined;
+    let trace: GrpcTrace | undefined;
+    const { tracer } = this.#context;
     try {
       if (this.#stopping) throw new TritonError('UNAVAILABLE', SHUTTING_DOWN);
       const model = this.#context.engine.model(message.modelName, message.modelVersion);
       if (!model.decoupled) slot = this.#newSlot();
-      this.#submit(message, model, slot);
+      if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, this.#call, this.#wait);
+      this.#submit(message, model, slot, trace);
     } catch (reason) {
       // Before execution: only the id, no final flag.
       slot ??= this.#newSlot();
-      this.#write(slot, errorMessage(TritonError.from(reason).message, message.id, '', '', NO_PARAMETERS));
+      this.#write(slot, errorMessage(TritonError.from(reason).message, message.id, '', '', NO_PARAMETERS), trace);
+      trace?.end();
       this.#finishSlot(slot);
       this.#endIfDone();
     }
@@ -120,10 +126,10 @@ class InferStreamSession implements GrpcStreamListener {
     this.#endIfDone();
   }
 
-  #submit(message: InferRequestMessage, model: ReadyModel, slot: Slot | undefined): void {
+  #submit(message: InferRequestMessage, model: ReadyModel, slot: Slot | undefined, trace: GrpcTrace | undefined): void {
     const decoded = decodeGrpcInferRequest(message, model, this.#context.decoding.grpc);
     try {
-      this.#submitDecoded(decoded, message, model, slot);
+      this.#submitDecoded(decoded, message, model, slot, trace);
     } catch (reason) {
       decoded.sharedMemory?.release();
       throw reason;
@@ -135,25 +141,29 @@ class InferStreamSession implements GrpcStreamListener {
     message: InferRequestMessage,
     model: ReadyModel,
     slot: Slot | undefined,
+    trace: GrpcTrace | undefined,
   ): void {
     const { headerForward } = this.#context.options.grpc;
-    const request =
-      headerForward === undefined
-        ? decoded.request
-        : withForwardedHeaders(decoded.request, headerForward, this.#call.metadataEntries());
+    let { request } = decoded;
+    if (headerForward !== undefined) {
+      request = withForwardedHeaders(request, headerForward, this.#call.metadataEntries());
+    }
+    if (trace !== undefined) request = { ...request, trace: trace.request };
     const wantsEmptyFinal = message.parameters.get('triton_enable_empty_final_response')?.value === true;
     const pending = model.submit(request, (response, final) => {
       if (final) {
         this.#open--;
         this.#pending.delete(pending);
       }
+      trace?.responded();
       if (!this.#ended) {
-        if (response !== undefined) this.#answer(response, final, message, decoded, model, slot);
+        if (response !== undefined) this.#answer(response, final, message, decoded, model, slot, trace);
         else if (final && model.decoupled && wantsEmptyFinal) {
-          this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))));
+          this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))), trace);
         }
       }
       if (!final) return;
+      trace?.end();
       decoded.sharedMemory?.release();
       if (this.#ended) return;
       if (slot !== undefined) this.#finishSlot(slot);
@@ -170,10 +180,11 @@ class InferStreamSession implements GrpcStreamListener {
     decoded: DecodedInferRequest,
     model: ReadyModel,
     slot: Slot | undefined,
+    trace: GrpcTrace | undefined,
   ): void {
     try {
       if (response.error !== undefined) throw response.error;
-      this.#write(slot, successMessage(encodeGrpcInferResponse(response, decoded, model, final)));
+      this.#write(slot, successMessage(encodeGrpcInferResponse(response, decoded, model, final)), trace);
     } catch (reason) {
       const error = TritonError.from(reason);
       if (this.#endOnError) {
@@ -181,7 +192,7 @@ class InferStreamSession implements GrpcStreamListener {
         return;
       }
       const flag = final ? FINAL : NOT_FINAL;
-      this.#write(slot, errorMessage(error.message, message.id, message.modelName, message.modelVersion, flag));
+      this.#write(slot, errorMessage(error.message, message.id, message.modelName, message.modelVersion, flag), trace);
     }
   }
 
@@ -191,7 +202,12 @@ class InferStreamSession implements GrpcStreamListener {
     return slot;
   }
 
-  #write(slot: Slot | undefined, chunks: readonly Uint8Array[]): void {
+  #write(slot: Slot | undefined, chunks: readonly Uint8Array[], trace: GrpcTrace | undefined): void {
+    if (trace === undefined) this.#sendInOrder(slot, chunks);
+    else trace.sending(() => this.#sendInOrder(slot, chunks));
+  }
+
+  #sendInOrder(slot: Slot | undefined, chunks: readonly Uint8Array[]): void {
     if (slot !== undefined && slot !== this.#slots[0]) slot.waiting.push(chunks);
     else this.#send(chunks);
   }

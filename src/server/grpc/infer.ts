@@ -10,15 +10,18 @@ import { withForwardedHeaders } from '../forward-headers.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
 import type { CompressionLevel } from '../options/server-options.js';
 import type { ServerContext } from '../server-context.js';
+import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
 import { finishWithError } from './respond.js';
 
 /** ModelInfer: one request, one response. */
-export function modelInfer({ engine, options, decoding }: ServerContext): GrpcMethod {
+export function modelInfer({ engine, options, decoding, tracer }: ServerContext): GrpcMethod {
   const { headerForward, responseCompression } = options.grpc;
+  const wait = new WaitForRequest();
   return {
     kind: 'unary',
     handle(call, bytes) {
       let regions: RegionLease | undefined;
+      let trace: GrpcTrace | undefined;
       try {
         const message = decodeModelInferRequest(bytes);
         const model = engine.model(message.modelName, message.modelVersion);
@@ -28,12 +31,12 @@ export function modelInfer({ engine, options, decoding }: ServerContext): GrpcMe
             "ModelInfer RPC doesn't support models with decoupled transaction policy",
           );
         }
+        if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, call, wait);
         const decoded = decodeGrpcInferRequest(message, model, decoding.grpc);
         regions = decoded.sharedMemory;
-        const request =
-          headerForward === undefined
-            ? decoded.request
-            : withForwardedHeaders(decoded.request, headerForward, call.metadataEntries());
+        let { request } = decoded;
+        if (headerForward !== undefined) request = withForwardedHeaders(request, headerForward, call.metadataEntries());
+        if (trace !== undefined) request = { ...request, trace: trace.request };
         let count = 0;
         let answer: InferenceResponse | undefined;
         const pending = model.submit(request, (response, final) => {
@@ -41,15 +44,25 @@ export function modelInfer({ engine, options, decoding }: ServerContext): GrpcMe
             count++;
             answer = response;
           }
+          trace?.responded();
           if (!final) return;
-          if (!call.cancelled)
+          const send = () =>
             respond(count === 1 ? answer : undefined, count, decoded, model, call, responseCompression);
+          if (!call.cancelled) {
+            if (trace === undefined) send();
+            else trace.sending(send);
+          }
+          trace?.end();
           decoded.sharedMemory?.release();
         });
         call.onCancel(() => pending.cancel());
       } catch (reason) {
         regions?.release();
-        finishWithError(call, reason);
+        if (trace === undefined) finishWithError(call, reason);
+        else {
+          trace.sending(() => finishWithError(call, reason));
+          trace.end();
+        }
       }
     },
   };

@@ -2,13 +2,13 @@ import { invalidArg } from '../../protocol/error.js';
 import { TraceSettingRequest, TraceSettingResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../server-context.js';
-import { TraceSettings, type TraceUpdate } from '../trace-settings.js';
+import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { unaryMethod } from './respond.js';
 
 const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 
 /** TraceSetting: sets what is named (an empty list clears), answers all. */
-export function traceSetting({ engine, traceSettings }: ServerContext): GrpcMethod {
+export function traceSetting({ engine, tracer }: ServerContext): GrpcMethod {
   return unaryMethod(TraceSettingRequest, TraceSettingResponse, ({ settings, model_name }) => {
     if (model_name !== '' && !isKnown(engine, model_name)) {
       throw invalidArg(`Request for unknown model : ${model_name}`);
@@ -23,10 +23,10 @@ export function traceSetting({ engine, traceSettings }: ServerContext): GrpcMeth
       if (values.length > 1) throw invalidArg(`expect only 1 value for '${name}'`);
       update[name] = values[0] ?? null;
     }
-    traceSettings.update(model_name, update, 'grpc');
+    tracer.settings.update(model_name, update, 'grpc');
     return {
       settings: new Map(
-        traceSettings
+        tracer.settings
           .view(model_name)
           .map(([name, value]) => [name, { value: typeof value === 'string' ? [value] : [...value] }]),
       ),

@@ -4,6 +4,7 @@ import { httpStatusOf, invalidArg, TritonError } from '../../protocol/error.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from '../../protocol/infer/generate.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
+import { HttpTrace } from '../trace/http-trace.js';
 import { errorBody, JSON_HEADERS } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -15,15 +16,17 @@ const ERROR_STATUS = httpStatusOf('INVALID_ARG');
 
 /** `POST /v2/models/M/generate`: one response as one JSON object, sent chunked. */
 export function generate(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
+  const model = context.engine.model(route.model, route.version);
+  const trace = startTrace(context, route, request, reply);
   let count = 0;
   let first: Answer | undefined;
-  submit(context, route, request, (response, final) => {
+  submit(context, model, request, trace, (response, final) => {
     if (response !== undefined) {
       count++;
       first ??= answerOf(response);
     }
     if (!final) return;
-    const body = reply.startChunked(first?.status ?? 200, JSON_HEADERS);
+    const body = (trace ?? reply).startChunked(first?.status ?? 200, JSON_HEADERS);
     body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
     body.end();
   });
@@ -36,11 +39,13 @@ export function generateStream(
   request: Http1Request,
   reply: Http1Reply,
 ): void {
+  const model = context.engine.model(route.model, route.version);
+  const trace = startTrace(context, route, request, reply);
   let body: Http1ChunkedBody | undefined;
-  const pending = submit(context, route, request, (response, final) => {
+  const pending = submit(context, model, request, trace, (response, final) => {
     const answer = response === undefined ? undefined : answerOf(response);
     if (body === undefined) {
-      body = reply.startChunked(answer?.status ?? 200, EVENT_HEADERS);
+      body = (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
       reply.onClose(() => pending.cancel());
     }
     if (answer !== undefined) body.write(event(answer.body));
@@ -48,19 +53,48 @@ export function generateStream(
   });
 }
 
-/** Lookup, encoding, decoding and submission in the original's order; what is thrown is answered as plain JSON. */
-function submit(
-  context: ServerContext,
+function startTrace(
+  { tracer }: ServerContext,
   route: HttpRoute,
   request: Http1Request,
+  reply: Http1Reply,
+): HttpTrace | undefined {
+  return tracer.active ? HttpTrace.start(tracer, route.model, request, reply) : undefined;
+}
+
+/** Encoding, decoding and submission in the original's order; what is thrown is answered as plain JSON. */
+function submit(
+  context: ServerContext,
+  model: ReadyModel,
+  request: Http1Request,
+  trace: HttpTrace | undefined,
   onResponse: ResponseHandler,
 ): PendingRequest {
-  const model: ReadyModel = context.engine.model(route.model, route.version);
+  if (trace === undefined) return decodeAndSubmit(context, model, request, undefined, onResponse);
+  try {
+    return decodeAndSubmit(context, model, request, trace, (response, final) => {
+      if (response !== undefined || model.decoupled) trace.responded();
+      onResponse(response, final);
+    });
+  } catch (reason) {
+    trace.end();
+    throw reason;
+  }
+}
+
+function decodeAndSubmit(
+  context: ServerContext,
+  model: ReadyModel,
+  request: Http1Request,
+  trace: HttpTrace | undefined,
+  onResponse: ResponseHandler,
+): PendingRequest {
   const encoding = request.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') {
     throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
   }
-  return model.submit(decodeGenerateRequest(request.body, model, context.options.http), onResponse);
+  const inference = decodeGenerateRequest(request.body, model, context.options.http);
+  return model.submit(trace === undefined ? inference : { ...inference, trace: trace.request }, onResponse);
 }
 
 interface Answer {

@@ -11,6 +11,7 @@ import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
+import { HttpTrace } from '../trace/http-trace.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -23,9 +24,30 @@ export function infer(context: ServerContext, route: HttpRoute, request: Http1Re
   if (model.decoupled) {
     throw new TritonError('UNSUPPORTED', "HTTP end point doesn't support models with decoupled transaction policy");
   }
+  const { tracer } = context;
+  const trace = tracer.active ? HttpTrace.start(tracer, route.model, request, reply) : undefined;
+  if (trace === undefined) {
+    decode(context, model, request, reply, undefined);
+    return;
+  }
+  try {
+    decode(context, model, request, trace, trace);
+  } catch (reason) {
+    trace.end();
+    throw reason;
+  }
+}
+
+function decode(
+  context: ServerContext,
+  model: ReadyModel,
+  request: Http1Request,
+  reply: Http1Reply,
+  trace: HttpTrace | undefined,
+): void {
   const encoding = request.header('content-encoding');
   if (encoding === undefined) {
-    run(context, model, request, reply, request.body);
+    run(context, model, request, reply, request.body, trace);
     return;
   }
   let compressed: boolean;
@@ -36,11 +58,11 @@ export function infer(context: ServerContext, route: HttpRoute, request: Http1Re
     return;
   }
   if (!compressed) {
-    run(context, model, request, reply, request.body);
+    run(context, model, request, reply, request.body, trace);
     return;
   }
   decompress(request.body, context.options.http.maxInputSize)
-    .then((body) => run(context, model, request, reply, body))
+    .then((body) => run(context, model, request, reply, body, trace))
     .catch((reason) => sendError(reply, reason, 'text/plain'));
 }
 
@@ -50,6 +72,7 @@ function run(
   request: Http1Request,
   reply: Http1Reply,
   body: Uint8Array,
+  trace: HttpTrace | undefined,
 ): void {
   const headerLength = parseInferenceHeaderLength(request.header('inference-header-content-length'));
   let regions: RegionLease | undefined;
@@ -63,8 +86,9 @@ function run(
         : withForwardedHeaders(decoded.request, headerForward, request.headers());
     let count = 0;
     let answer: InferenceResponse | undefined;
-    model.submit(inference, (response, final) => {
+    model.submit(trace === undefined ? inference : { ...inference, trace: trace.request }, (response, final) => {
       if (response !== undefined) {
+        trace?.responded();
         count++;
         answer = response;
       }

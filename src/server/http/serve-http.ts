@@ -1,3 +1,4 @@
+import { nowNs } from '../../engine/clock.js';
 import type { Http1Handler, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import { Endpoint, type ServeSocket } from '../endpoint.js';
@@ -69,9 +70,15 @@ export function serveHttp(context: ServerContext): Promise<Endpoint> {
 }
 
 /** Serves a socket with a handler; answers given while the endpoint stops close their connection. */
-export function httpSocket(handler: Http1Handler, context: Pick<ServerContext, 'log'>): ServeSocket {
+export function httpSocket(handler: Http1Handler, context: Pick<ServerContext, 'log' | 'tracer'>): ServeSocket {
   const options = {
     onHandlerError: (error: unknown) => context.log.error(`HTTP handler failed: ${String((error as Error)?.stack)}`),
+    receiveClock: {
+      get enabled() {
+        return context.tracer.active;
+      },
+      nowNs,
+    },
   };
   return (socket, endpoint) => {
     const connection = serveHttp1(

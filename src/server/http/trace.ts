@@ -1,7 +1,7 @@
 import { invalidArg } from '../../protocol/error.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
-import { TraceSettings, type TraceUpdate } from '../trace-settings.js';
+import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { parseBody } from './json-body.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -14,7 +14,11 @@ export function traceSetting(context: ServerContext, route: HttpRoute, request: 
     throw invalidArg(`Request for unknown model : ${route.model}`);
   }
   if (request.method === 'POST') update(context, route.model, request.body);
-  sendJson(reply, JSON.stringify(Object.fromEntries(context.traceSettings.view(route.model))));
+  // Not through an object: `resource` may come more than once.
+  const members = context.tracer.settings
+    .view(route.model)
+    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  sendJson(reply, `{${members.join()}}`);
 }
 
 function isKnown(context: ServerContext, model: string): boolean {
@@ -38,5 +42,5 @@ function update(context: ServerContext, model: string, body: Uint8Array): void {
     const value = settings.member(name);
     if (value !== undefined) wanted[name] = value.isNull ? null : value.asString();
   }
-  context.traceSettings.update(model, wanted, 'http');
+  context.tracer.settings.update(model, wanted, 'http');
 }

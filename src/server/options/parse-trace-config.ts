@@ -13,7 +13,30 @@ export function parseTraceConfig(trace: TraceDraft, mode: string, setting: strin
   else if (setting === 'count') trace.count = integer(value, 'trace-config count');
   else if (mode === 'triton' && setting === 'file') trace.file = value;
   else if (mode === 'triton' && setting === 'log-frequency') trace.logFrequency = integer(value, name);
-  else trace.others = [...trace.others.filter(([key]) => key !== setting), [setting, value]];
+  else if (mode !== '') {
+    const shown = setting in BATCH_DEFAULTS && mode === 'opentelemetry' ? String(integer(value, name)) : value;
+    trace.others = { ...trace.others, [mode]: [...trace.others[mode], [setting, shown]] };
+  }
+}
+
+/** Settings of the span processor that are numbers, with their defaults, in the order in which they are shown. */
+const BATCH_DEFAULTS: Readonly<Record<string, number>> = {
+  bsp_max_export_batch_size: 512,
+  bsp_schedule_delay: 5000,
+  bsp_max_queue_size: 2048,
+};
+
+/** Adds what the command line left out of the span processor's settings: OTEL_BSP_... of the environment, else defaults. */
+export function completeTraceConfig(trace: TraceDraft, environment: NodeJS.ProcessEnv): void {
+  if (trace.mode !== 'opentelemetry') return;
+  const given = new Set(trace.others.opentelemetry.map(([name]) => name));
+  for (const [name, fallback] of Object.entries(BATCH_DEFAULTS)) {
+    if (given.has(name)) continue;
+    const variable = `OTEL_${name.toUpperCase()}`;
+    const value = environment[variable];
+    const number = value === undefined ? fallback : integer(value, variable);
+    trace.others = { ...trace.others, opentelemetry: [...trace.others.opentelemetry, [name, String(number)]] };
+  }
 }
 
 /** Adds a trace level; OFF clears. Levels of the first releases stand for TIMESTAMPS. */

@@ -1,6 +1,7 @@
 import { getopt } from '../../cli/getopt.js';
 import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
+import { completeTraceConfig } from './parse-trace-config.js';
 import { BadOption, parseInt32, parsePair } from './parse-value.js';
 import { defaultServerOptions, type OptionsDraft, type ServerOptions } from './server-options.js';
 import { settleTls } from './tls-options.js';
@@ -51,6 +52,12 @@ export function resolveOptions(args: readonly string[], warn: (line: string) => 
   }
   const stray = parsed.positionals[0];
   if (stray !== undefined) return { kind: 'error', usage: true, message: `Unexpected argument: ${stray}` };
+  try {
+    completeTraceConfig(draft.trace, process.env);
+  } catch (reason) {
+    if (!(reason instanceof BadOption)) throw reason;
+    return { kind: 'error', usage: true, message: `Bad option: "${reason.option}".\n${reason.message}\n` };
+  }
   const conflict = finish(draft, state, values);
   if (conflict !== undefined) return { kind: 'error', usage: true, message: conflict };
   if (state.late[0] !== undefined) {

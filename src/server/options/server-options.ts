@@ -91,8 +91,8 @@ export interface TraceOptions {
   readonly count: number;
   readonly logFrequency: number;
   readonly file: string;
-  /** Other settings of the mode, as given. */
-  readonly others: readonly (readonly [name: string, value: string])[];
+  /** Other settings by mode, as given; a name may come more than once. */
+  readonly others: Readonly<Record<'triton' | 'opentelemetry', readonly (readonly [name: string, value: string])[]>>;
 }
 
 /** A `--rate-limit-resource`: `device` -1 = every device. */
@@ -200,7 +200,15 @@ export function defaultServerOptions(): OptionsDraft {
       maxConnectionAgeGraceMs: 0,
     },
     metrics: { enabled: true, address: '', port: 8002, cpu: true, intervalMs: 2000, counterLatencies: true },
-    trace: { mode: 'triton', level: [], rate: 1000, count: -1, logFrequency: 0, file: '', others: [] },
+    trace: {
+      mode: 'triton',
+      level: [],
+      rate: 1000,
+      count: -1,
+      logFrequency: 0,
+      file: '',
+      others: { triton: [], opentelemetry: [] },
+    },
     backendConfig: [],
     backendDirectory: '/opt/tritonserver/backends',
     repoagentDirectory: '/opt/tritonserver/repoagents',

@@ -51,6 +51,7 @@ export class Connection implements Http1Connection, ReplyOwner {
   #reply: Reply | undefined;
   #drainListeners: (() => void)[] = [];
   #linger: NodeJS.Timeout | undefined;
+  #receivedFromNs = 0;
 
   constructor(socket: Duplex, handler: Http1Handler, options: ResolvedHttp1Options) {
     this.#socket = socket;
@@ -224,6 +225,10 @@ export class Connection implements Http1Connection, ReplyOwner {
       if (this.#closing) this.#endAndDiscard();
       return false;
     }
+    if (this.#parser.fresh) {
+      const { receiveClock } = this.#options;
+      this.#receivedFromNs = receiveClock.enabled ? receiveClock.nowNs() : 0;
+    }
     const next = this.#parser.parse(bytes, input.start, end);
     if (next === NEED_MORE) return false;
     if (next < 0) {
@@ -290,7 +295,7 @@ export class Connection implements Http1Connection, ReplyOwner {
     this.#reply = reply;
     this.#state = State.ANSWER;
     try {
-      this.#handler(new Request(this.#head!, body), reply);
+      this.#handler(new Request(this.#head!, body, this.#receivedFromNs), reply);
     } catch (error) {
       this.#options.onHandlerError(error);
       if (reply.streaming) this.#socket.destroy();

@@ -19,6 +19,8 @@ export interface Http1Request {
   header(name: string): string | undefined;
   /** All headers in order, names as sent. */
   headers(): Iterable<readonly [name: string, value: string]>;
+  /** When its first bytes were at hand, by the receive clock of the options; 0 while that is off. */
+  readonly receivedFromNs: number;
   /** The whole body; empty without one. May be a view on a larger buffer. */
   readonly body: Uint8Array;
 }

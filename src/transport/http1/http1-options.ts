@@ -1,3 +1,9 @@
+/** A clock that may be switched on and off. */
+export interface ReceiveClock {
+  readonly enabled: boolean;
+  nowNs(): number;
+}
+
 /** Limits and choices of an HTTP/1.1 connection. Every one has a default, see `HTTP1_DEFAULTS`. */
 export interface Http1Options {
   /** Longest single token (method, target, a header's name, a header's value) in bytes; a longer one closes the connection. */
@@ -24,6 +30,8 @@ export interface Http1Options {
   readonly lingerMs?: number;
   /** Milliseconds without a byte in either direction, with no request in flight, after which the connection is closed; 0 = never. */
   readonly idleTimeoutMs?: number;
+  /** Tells when requests began to come in; asked only while it is enabled. */
+  readonly receiveClock?: ReceiveClock;
   /** Told what a handler threw; the peer gets an empty 500. */
   readonly onHandlerError?: (error: unknown) => void;
 }
@@ -45,6 +53,7 @@ export const HTTP1_DEFAULTS: ResolvedHttp1Options = {
   writeHighWater: 64 * 1024,
   lingerMs: 2000,
   idleTimeoutMs: 0,
+  receiveClock: { enabled: false, nowNs: () => 0 },
   onHandlerError: () => {},
 };
 

@@ -5,10 +5,12 @@ import type { Http1Request } from './http1-api.js';
 export class Request implements Http1Request {
   readonly #head: Http1Head;
   readonly body: Uint8Array;
+  readonly receivedFromNs: number;
 
-  constructor(head: Http1Head, body: Uint8Array) {
+  constructor(head: Http1Head, body: Uint8Array, receivedFromNs: number) {
     this.#head = head;
     this.body = body;
+    this.receivedFromNs = receivedFromNs;
   }
 
   get method(): string {
