@@ -2,7 +2,7 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, large-tensor, startup-memory
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, large-tensor, python, startup-memory
  *   npm run bench -- --seconds 2 --rounds 3
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,7 @@ import Table from 'cli-table3';
 import type { BenchContext, Row } from './rows/context.js';
 import { densenetRows } from './rows/densenet.js';
 import { largeTensorRows } from './rows/large-tensor.js';
+import { pythonRows } from './rows/python.js';
 import { simpleRows } from './rows/simple.js';
 import { startupAndMemoryRows } from './rows/startup-memory.js';
 
@@ -20,6 +21,7 @@ const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>
   densenet: densenetRows,
   simple: simpleRows,
   'large-tensor': largeTensorRows,
+  python: pythonRows,
   'startup-memory': startupAndMemoryRows,
 };
 

@@ -14,6 +14,7 @@ export interface ServerProcess {
   readonly grpcPort: number;
   /** Milliseconds from the start of the process until it said that it serves. */
   readonly startMs: number;
+  readonly pid: number;
   /** CPU seconds of all its threads so far (Linux). */
   cpuSeconds(): number;
   /** Resident memory in MiB (Linux). */
@@ -38,7 +39,7 @@ export async function startTriton(repository: string, args: readonly string[] = 
     child,
     services.map((service) => new RegExp(`Started ${service} at [^"\\s]*:(\\d+)`)),
   );
-  return describe(child, Number(found[0]), Number(found[1]), performance.now() - begin);
+  return describeProcess(child, Number(found[0]), Number(found[1]), performance.now() - begin);
 }
 
 /** One of the bare servers beside this file: prints `port N` when it listens. */
@@ -46,7 +47,7 @@ export async function startBare(script: string, args: readonly string[] = []): P
   const begin = performance.now();
   const child = launch([path.join(import.meta.dirname, script), ...args]);
   const [port] = await waitFor(child, [/(?:port )?(\d+)/]);
-  return describe(child, Number(port), Number(port), performance.now() - begin);
+  return describeProcess(child, Number(port), Number(port), performance.now() - begin);
 }
 
 function launch(args: readonly string[]): ChildProcess {
@@ -69,12 +70,19 @@ function waitFor(child: ChildProcess, patterns: readonly RegExp[]): Promise<stri
   });
 }
 
-function describe(child: ChildProcess, httpPort: number, grpcPort: number, startMs: number): ServerProcess {
+/** A child that serves on these ports. */
+export function describeProcess(
+  child: ChildProcess,
+  httpPort: number,
+  grpcPort: number,
+  startMs: number,
+): ServerProcess {
   const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   return {
     httpPort,
     grpcPort,
     startMs,
+    pid: child.pid ?? 0,
     cpuSeconds() {
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;

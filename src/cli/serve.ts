@@ -1,5 +1,6 @@
 import { resolveOptions } from '../server/options/resolve-options.js';
 import { USAGE_LINE, usageText } from '../server/options/usage.js';
+import { tuneHeap } from '../server/tune-heap.js';
 import type { Command } from './main.js';
 
 /** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop. */
@@ -24,6 +25,7 @@ export const run: Command = async (args) => {
   // Stay in place until the process ends: a further signal only prints its line.
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  tuneHeap();
   const { startServer, ServerStartError } = await import('../server/server.js');
   try {
     const server = await startServer(resolved.options);

@@ -1,0 +1,69 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { describeProcess, ROOT, type ServerProcess } from './server-process.js';
+
+/** The script that starts the original; it lies beside the recordings. */
+const SCRIPT = path.join(ROOT, '../shared/tools/original');
+
+/** How long the original may take to start, in ms. */
+const PATIENCE_MS = 120_000;
+
+/** True when the original can be asked here. */
+export function hasOriginal(): boolean {
+  return existsSync(SCRIPT);
+}
+
+/** The interpreter that the original's Python models run in; installs the original where that has not been done. */
+export function originalPython(): string {
+  const { stdout } = spawnSync(SCRIPT, ['python', '-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' });
+  return stdout.trim();
+}
+
+/** The original server over a repository, on free ports. */
+export async function startOriginal(repository: string): Promise<ServerProcess> {
+  const [http, grpc, metrics] = await freePorts(3);
+  const ports = [http, grpc, metrics] as [number, number, number];
+  const begin = performance.now();
+  // The script becomes the server (exec), so the child's id is the server's.
+  const child = spawn(SCRIPT, ['server', repository, ...ports.map(String)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text = (text + chunk).slice(-20_000);
+    });
+  }
+  let ended = false;
+  child.on('close', () => {
+    ended = true;
+  });
+  while (!(await isReady(ports[0]))) {
+    if (ended || performance.now() - begin > PATIENCE_MS) throw new Error(`the original did not start:\n${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return describeProcess(child, ports[0], ports[1], performance.now() - begin);
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/v2/health/ready`)).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Ports that were free a moment ago: the original takes numbers only. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve) => {
+          server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
