@@ -21,6 +21,7 @@ import { stopEngine } from './lifecycle/stop.js';
 import { ThreadBudget } from './lifecycle/thread-budget.js';
 import type { LoadedModel } from './loaded-model.js';
 import type { EngineOptions } from './options.js';
+import { RateLimiter } from './schedule/rate-limiter.js';
 import { type CustomFamily, CustomMetrics } from './statistics/custom-metrics.js';
 import { modelMetrics } from './statistics/model-metrics.js';
 import { parseVersionArgument } from './version-argument.js';
@@ -224,11 +225,12 @@ export class Engine implements InferenceEngine {
   }
 
   async #start(): Promise<void> {
-    const { modelControlMode, loadModels } = this.#options;
+    const { modelControlMode, loadModels, rateLimit, log } = this.#options;
     const context: EngineContext = {
       options: this.#options,
       registry: this.#registry,
       threads: this.#threads,
+      limiter: rateLimit === undefined ? undefined : new RateLimiter(rateLimit.resources, log),
       host: { engine: this, metrics: this.#customMetrics },
     };
     let manager: ModelManager;

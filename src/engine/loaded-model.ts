@@ -1,8 +1,10 @@
 import type { BackendModel } from '../backends/backend.js';
+import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import { SYSTEM_CLOCK } from './clock.js';
 import type { ReadyModel } from './engine-api.js';
+import { activeRunners, closeInstances, type ModelInstance } from './lifecycle/model-instances.js';
 import type { Log } from './log.js';
 import type { ModelPlan } from './model-plan.js';
 import { validateRequest } from './request/validate-request.js';
@@ -22,7 +24,7 @@ export interface LoadedModelParts {
   readonly labels: ReadonlyMap<string, readonly string[]>;
   readonly statistics: ModelStatistics;
   readonly backendModel: BackendModel;
-  readonly runners: readonly InstanceRunner[];
+  readonly instances: readonly ModelInstance[];
   readonly scheduler: Scheduler;
   readonly log: Log;
 }
@@ -31,7 +33,8 @@ export interface LoadedModelParts {
 export class LoadedModel implements ReadyModel, TaskOwner {
   readonly name: string;
   readonly version: string;
-  readonly config: ModelConfig;
+  /** Changes with an update of the instances only. */
+  config: ModelConfig;
   readonly platform: string;
   readonly maxBatchSize: number;
   readonly decoupled: boolean;
@@ -42,12 +45,15 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   readonly scheduler: Scheduler;
   readonly log: Log;
   readonly clock = SYSTEM_CLOCK;
-  readonly polledConfig: ModelConfig;
+  polledConfig: ModelConfig;
   /** Instances that share the cores, for the thread budget. */
   instanceCount = 0;
   readonly #parts: LoadedModelParts;
   /** Traces show the inputs of a queued request, except where a sequence batcher takes it. */
   readonly #showsInputs: boolean;
+  #instances: readonly ModelInstance[];
+  /** Instances that were replaced and are being ended. */
+  readonly #retiring = new Set<Promise<void>>();
   #outstanding = 0;
   #drained: (() => void)[] = [];
   #closed: Promise<void> | undefined;
@@ -56,6 +62,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     const { config, plan } = parts;
     this.#parts = parts;
     this.#showsInputs = config.sequence_batching === undefined;
+    this.#instances = parts.instances;
     this.name = config.name;
     this.version = plan.version;
     this.config = config;
@@ -82,13 +89,13 @@ export class LoadedModel implements ReadyModel, TaskOwner {
 
   /** True when every instance can still execute. */
   get healthy(): boolean {
-    return this.#parts.runners.every((runner) => runner.instance.healthy ?? true);
+    return this.#instances.every(({ runner }) => runner.instance.healthy ?? true);
   }
 
   /** Whether the version can be used; a promise where its instances ask the model itself. */
   checkReady(): boolean | Promise<boolean> {
     if (!this.healthy) return false;
-    const checks = this.#parts.runners.flatMap(({ instance }) => instance.checkReady?.() ?? []);
+    const checks = this.#instances.flatMap(({ runner }) => runner.instance.checkReady?.() ?? []);
     return checks.length === 0 ? true : Promise.all(checks).then((answers) => answers.every(Boolean));
   }
 
@@ -127,6 +134,35 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     this.release();
   }
 
+  /** What holds the loaded files, for making further instances. */
+  get backendModel(): BackendModel {
+    return this.#parts.backendModel;
+  }
+
+  /** The instances that serve, in the configuration's order; passive ones included. */
+  get instances(): readonly ModelInstance[] {
+    return this.#instances;
+  }
+
+  /** Other instances serve from now on; those that are left out end after what they were given. */
+  setInstances(config: ModelConfig, polledConfig: ModelConfig, instances: readonly ModelInstance[]): void {
+    const removed = this.#instances.filter((instance) => !instances.includes(instance));
+    this.config = config;
+    this.polledConfig = polledConfig;
+    this.#instances = instances;
+    this.scheduler.setRunners?.(activeRunners(instances), (runner) => this.#retire(runner));
+    for (const { passive, runner } of removed) if (passive) this.#retire(runner);
+  }
+
+  #retire(runner: InstanceRunner): void {
+    const ended = runner
+      .drained()
+      .then(() => runner.close())
+      .catch((reason) => this.log.error(`failed to end '${runner.instance.name}': ${TritonError.from(reason).message}`))
+      .then(() => void this.#retiring.delete(ended));
+    this.#retiring.add(ended);
+  }
+
   /** Resolves when no request is on its way. */
   async drained(): Promise<void> {
     if (this.#outstanding > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
@@ -142,7 +178,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     await this.drained();
     this.scheduler.stop();
     this.scheduler.close();
-    await Promise.all(this.#parts.runners.map((runner) => runner.instance.close()));
+    await Promise.all([closeInstances(this.#instances), ...this.#retiring]);
     await this.#parts.backendModel.unload();
   }
 }

@@ -1,5 +1,6 @@
 import type { Backend } from '../backends/backend.js';
 import type { Log } from './log.js';
+import type { AvailableResource } from './schedule/rate-limiter.js';
 
 /** When models are loaded and unloaded. */
 export type ModelControlMode = 'none' | 'explicit' | 'poll';
@@ -39,5 +40,7 @@ export interface EngineOptions {
   readonly modelLoadRetries?: number;
   /** Cores to be divided over all instances of all models. Default: those that this process may use. */
   readonly threadBudget?: number;
+  /** Set: executions compete for resources (--rate-limit=execution_count), of which there are these. Absent = off. */
+  readonly rateLimit?: { readonly resources: readonly AvailableResource[] };
   readonly log: Log;
 }

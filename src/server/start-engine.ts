@@ -22,6 +22,7 @@ export async function startEngine(options: ServerOptions, log: ServerLog): Promi
     repoAgentDirectory: options.repoagentDirectory,
     modelLoadThreads: options.modelLoadThreadCount,
     modelLoadRetries: options.modelLoadRetryCount,
+    ...(options.rateLimit ? { rateLimit: { resources: options.rateLimitResources } } : {}),
     log,
   });
   if (engine.hasRepository || engine.startError === undefined) return engine;

@@ -31,6 +31,11 @@ export interface Execution {
 export class GatedBackend implements Backend {
   readonly name = 'gated';
   readonly executions: Execution[] = [];
+  /** Names of the instances made, and of those that ended, in order. */
+  readonly made: string[] = [];
+  readonly closed: string[] = [];
+  /** Rejects the making of further instances. */
+  broken: Error | undefined;
   /** True: every batch ends at once. */
   open = false;
   #waiting: { count: number; resolve(): void }[] = [];
@@ -49,10 +54,14 @@ export class GatedBackend implements Backend {
   }
 
   #instance(name: string): BackendInstance {
+    if (this.broken !== undefined) throw this.broken;
+    this.made.push(name);
     return {
       name,
       concurrency: 1,
-      close: async () => {},
+      close: async () => {
+        this.closed.push(name);
+      },
       execute: (batch) => {
         const { promise, finish, fail } = this.#gate(batch);
         this.executions.push({ instance: name, batch, ids: batch.map(({ id }) => id), finish, fail });

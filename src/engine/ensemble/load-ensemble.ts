@@ -54,7 +54,7 @@ export async function loadEnsemble(request: EnsembleRequest, find: FindModel, lo
     labels,
     statistics,
     backendModel: NO_BACKEND,
-    runners: [],
+    instances: [],
     scheduler,
     log,
   });

@@ -1,17 +1,9 @@
 /** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
-import type {
-  BackendHost,
-  BackendInstance,
-  BackendModel,
-  BackendOptions,
-  InstanceSpec,
-  ModelLocation,
-} from '../../backends/backend.js';
+import type { BackendHost, BackendOptions, ModelLocation } from '../../backends/backend.js';
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
-import { ENSEMBLE_PLATFORM, instanceName, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
-import { TritonError } from '../../protocol/error.js';
-import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { ENSEMBLE_PLATFORM, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { readInitialStates } from '../../repository/initial-states.js';
 import { readLabels } from '../../repository/labels.js';
 import { joinPath } from '../../repository/local.js';
@@ -27,13 +19,13 @@ import { nowNs } from '../clock.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import { loadEnsemble } from '../ensemble/load-ensemble.js';
 import { LoadedModel } from '../loaded-model.js';
-import type { Log } from '../log.js';
 import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
 import { createScheduler } from '../schedule/create-scheduler.js';
-import { InstanceRunner } from '../schedule/instance-runner.js';
+import type { RateLimiter } from '../schedule/rate-limiter.js';
 import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
+import { activeRunners, closeInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
 import type { ThreadBudget } from './thread-budget.js';
 import { warmUp } from './warm-up.js';
 
@@ -44,6 +36,8 @@ export interface LoadContext {
   readonly options: EngineOptions;
   readonly registry: BackendRegistry;
   readonly threads: ThreadBudget;
+  /** Absent when the rate limiter is off. */
+  readonly limiter: RateLimiter | undefined;
   readonly host: BackendHost;
 }
 
@@ -94,12 +88,14 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   const plan = compileModelPlan(config, request.version);
   const labels = await readLabels(request.directory, config);
 
-  const specs = instanceSpecs(config, context.threads.share);
+  const planned = planInstances(config, context.threads.share);
   const backendModel = await backend.load(location, config, backendOptions);
-  const instances = await createInstances(backendModel, specs, log);
+  const statistics = new ModelStatistics(request.failures);
+  const { limiter } = context;
+  let instances: readonly ModelInstance[] = [];
   try {
-    const statistics = new ModelStatistics(request.failures);
-    const runners = instances.map((instance) => new InstanceRunner(instance, statistics, plan.decoupled));
+    instances = await makeInstances({ backendModel, statistics, decoupled: plan.decoupled, limiter, log }, planned);
+    const runners = activeRunners(instances);
     await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
     const initialStates = await readInitialStates(request.directory, config);
     const scheduler = createScheduler({ config, plan, runners, statistics, initialStates, log });
@@ -111,12 +107,13 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       labels,
       statistics,
       backendModel,
-      runners,
+      instances,
       scheduler,
       log,
     });
   } catch (reason) {
-    await closeAll(instances, backendModel);
+    await closeInstances(instances);
+    await backendModel.unload();
     throw reason;
   }
 }
@@ -125,7 +122,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
 export async function countInstances(context: LoadContext, config: ModelConfig): Promise<number> {
   try {
     const { backend } = await context.registry.find(config.backend);
-    return instanceSpecs(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }), 1).length;
+    return planInstances(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }), 1).length;
   } catch {
     return 0; // the load itself reports the backend
   }
@@ -167,52 +164,4 @@ function mergeCompleted(config: ModelConfig, completed: ModelConfig): ModelConfi
     merged.model_transaction_policy = completed.model_transaction_policy;
   }
   return merged;
-}
-
-function instanceSpecs(config: ModelConfig, threads: number): InstanceSpec[] {
-  const specs: InstanceSpec[] = [];
-  for (const group of config.instance_group) {
-    if (group.passive) continue;
-    const kind =
-      group.kind === InstanceKind.values['KIND_GPU']
-        ? 'KIND_GPU'
-        : group.kind === InstanceKind.values['KIND_MODEL']
-          ? 'KIND_MODEL'
-          : 'KIND_CPU';
-    for (const deviceId of kind === 'KIND_GPU' ? group.gpus : [0]) {
-      for (let i = 0; i < group.count; i++) specs.push({ name: instanceName(group, i), kind, deviceId, threads });
-    }
-  }
-  return specs;
-}
-
-/** Makes all instances at the same time; when one fails, the others are ended and its error is thrown. */
-async function createInstances(
-  model: BackendModel,
-  specs: readonly InstanceSpec[],
-  log: Log,
-): Promise<BackendInstance[]> {
-  const made = await Promise.allSettled(
-    specs.map(async (spec) => {
-      const device = spec.kind === 'KIND_GPU' ? 'GPU' : 'CPU';
-      log.info(`TRITONBACKEND_ModelInstanceInitialize: ${spec.name} (${device} device ${spec.deviceId})`);
-      return await model.createInstance(spec);
-    }),
-  );
-  const instances = made.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  let first: TritonError | undefined;
-  for (const result of made) {
-    if (result.status === 'fulfilled') continue;
-    const error = TritonError.from(result.reason);
-    log.error(`ERROR: Failed to create instance: ${error.message}`);
-    first ??= error;
-  }
-  if (first === undefined) return instances;
-  await closeAll(instances, model);
-  throw first;
-}
-
-async function closeAll(instances: readonly BackendInstance[], model: BackendModel): Promise<void> {
-  await Promise.all(instances.map((instance) => instance.close()));
-  await model.unload();
 }

@@ -1,4 +1,3 @@
-import { configToJson } from '../../modelconfig/json.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { selectVersions } from '../../repository/versions.js';
@@ -7,6 +6,7 @@ import { requireReady } from './find-ready.js';
 import { countInstances, type LoadContext, loadVersion } from './load-version.js';
 import { ModelRecord, UNLOADED } from './model-record.js';
 import { Semaphore } from './semaphore.js';
+import { updatableInPlace, updateInstances } from './update-instances.js';
 
 /** Loads at the same time when the options do not say. */
 const DEFAULT_LOAD_THREADS = 4;
@@ -22,6 +22,13 @@ export interface LoadRequest {
   readonly configProvided: boolean;
   /** Versions whose files did not change keep serving when just the selection of versions differs. */
   readonly filesUnchanged: boolean;
+}
+
+/** What became of loading one version: the model, or why there is none. */
+interface Attempt {
+  readonly version: string;
+  readonly model: LoadedModel | undefined;
+  readonly error: TritonError | undefined;
 }
 
 /** Loads and unloads versions and keeps their states (spec: model repository, section 8.4). */
@@ -64,17 +71,24 @@ export class ModelLifecycle {
       throw new TritonError(selection.error.code, `load failed for model '${name}': ${selection.error.message}\n`);
     }
     const kept = this.#keptVersions(record, request, selection.versions);
-    const wanted = selection.versions.filter((version) => !kept.has(version));
-    const results = await Promise.all(wanted.map((version) => this.#attempt(record, request, version)));
+    const updates: Promise<string | undefined>[] = [];
+    const loads: Promise<Attempt>[] = [];
+    for (const version of selection.versions) {
+      const model = kept.get(version);
+      if (model === undefined) loads.push(this.#attempt(record, request, version));
+      else updates.push(this.#update(record, request, model));
+    }
+    const results = await Promise.all(loads);
+    const notUpdated = (await Promise.all(updates)).filter((text) => text !== undefined);
     const failed = results.filter((result) => result.error !== undefined);
-    if (failed.length > 0) {
+    if (failed.length > 0 || notUpdated.length > 0) {
       for (const { version, model } of results) {
         if (model !== undefined) this.#discard(record, version, model);
       }
       log.info(`failed to load '${name}'`);
       record.refresh();
       const texts = failed.map((f) => `version ${f.version} is at UNAVAILABLE state: ${f.error!.toStatusText()};`);
-      throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${texts.join('')}\n`);
+      throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${[...notUpdated, ...texts].join('')}\n`);
     }
     this.#swap(record, results, kept);
     log.info(`successfully loaded '${name}'`);
@@ -104,18 +118,37 @@ export class ModelLifecycle {
     return record;
   }
 
-  /** READY versions that need not be loaded again: nothing but the version policy changed. */
-  #keptVersions(record: ModelRecord, request: LoadRequest, versions: readonly string[]): ReadonlySet<string> {
-    const kept = new Set<string>();
+  /** READY versions that need not be loaded again: nothing but the version policy and the instances changed. */
+  #keptVersions(
+    record: ModelRecord,
+    request: LoadRequest,
+    versions: readonly string[],
+  ): ReadonlyMap<string, LoadedModel> {
+    const kept = new Map<string, LoadedModel>();
     if (!request.filesUnchanged) return kept;
-    const wanted = comparable(request.config);
     for (const model of record.ready) {
-      if (versions.includes(model.version) && comparable(model.polledConfig) === wanted) kept.add(model.version);
+      if (versions.includes(model.version) && updatableInPlace(model, request.config)) kept.set(model.version, model);
     }
     return kept;
   }
 
-  async #attempt(record: ModelRecord, request: LoadRequest, version: string) {
+  /** Updates a version that serves on; returns what the load's error says of it when that fails. */
+  async #update(record: ModelRecord, request: LoadRequest, model: LoadedModel): Promise<string | undefined> {
+    const { name, directory, config } = request;
+    const { version } = model;
+    this.#context.options.log.info(`loading: ${name}:${version}`);
+    const state = record.version(version);
+    try {
+      await updateInstances(this.#context, model, directory, config);
+    } catch (reason) {
+      state.set('READY', TritonError.from(reason).toStatusText());
+      return `version ${version} is at READY state: ${state.reason};`;
+    }
+    state.set('READY');
+    return undefined;
+  }
+
+  async #attempt(record: ModelRecord, request: LoadRequest, version: string): Promise<Attempt> {
     const { log, modelLoadRetries } = this.#context.options;
     const state = record.version(version);
     if (state.state !== 'READY') state.set('LOADING');
@@ -168,7 +201,7 @@ export class ModelLifecycle {
   #swap(
     record: ModelRecord,
     results: readonly { version: string; model: LoadedModel | undefined }[],
-    kept: ReadonlySet<string>,
+    kept: ReadonlyMap<string, LoadedModel>,
   ): void {
     const replaced: LoadedModel[] = [];
     for (const { version, model } of results) {
@@ -223,9 +256,4 @@ export class ModelLifecycle {
       });
     this.#closing.add(closing);
   }
-}
-
-/** The configuration without what may change while versions serve on. */
-function comparable(config: ModelConfig): string {
-  return configToJson({ ...config, version_policy: undefined });
 }

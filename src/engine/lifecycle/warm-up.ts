@@ -62,6 +62,7 @@ export async function warmUp(context: WarmUpContext): Promise<void> {
       for (const sample of samples) {
         for (let run = 0; run < sample.runs; run++) await runOnce(context, runner, sample);
       }
+      runner.serve();
     }),
   );
 }

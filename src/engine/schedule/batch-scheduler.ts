@@ -35,7 +35,7 @@ const MAX_TURN_NS = 2_000_000;
  */
 export class BatchScheduler implements Scheduler {
   readonly #plan: ModelPlan;
-  readonly #runners: readonly InstanceRunner[];
+  #runners: readonly InstanceRunner[];
   readonly #options: BatchOptions;
   readonly #clock: Clock;
   readonly #queue: BatchQueue;
@@ -76,6 +76,14 @@ export class BatchScheduler implements Scheduler {
     if (this.#stopping && !task.isStep)
       throw new TritonError('UNAVAILABLE', `${requestPrefix(task.id)}${STOPPING_TEXT}`);
     this.#queue.push(task);
+    this.#wake();
+  }
+
+  setRunners(runners: readonly InstanceRunner[], unused: (runner: InstanceRunner) => void): void {
+    const left = this.#runners.filter((runner) => !runners.includes(runner));
+    this.#runners = runners;
+    this.#nextRunner = 0;
+    for (const runner of left) unused(runner);
     this.#wake();
   }
 
@@ -242,10 +250,19 @@ export class BatchScheduler implements Scheduler {
     const runner = this.#freeRunner();
     if (runner === undefined) return false;
     this.#formed.shift();
+    if (runner.cost === undefined) {
+      this.#take(payload, now);
+      runner.run(payload.tasks, this.#freed);
+    } else {
+      runner.run(payload.tasks, this.#freed, () => this.#take(payload, this.#clock.nowNs()));
+    }
+    return true;
+  }
+
+  /** An instance begins to execute the payload: it grows no more. */
+  #take(payload: Payload, now: number): void {
     payload.taken = true;
     this.#merge(payload, now);
-    runner.run(payload.tasks, this.#freed);
-    return true;
   }
 
   /** Adds following payloads that have waited out the delay, as far as they fit. */
@@ -262,9 +279,10 @@ export class BatchScheduler implements Scheduler {
     }
   }
 
-  /** Free instances take turns. */
+  /** Free instances take turns; those that compete for resources go by their cost. */
   #freeRunner(): InstanceRunner | undefined {
     const runners = this.#runners;
+    if (runners[0]?.cost !== undefined) return cheapest(runners.filter((runner) => runner.idle));
     for (let i = 0; i < runners.length; i++) {
       const index = (this.#nextRunner + i) % runners.length;
       if (!runners[index]!.idle) continue;
@@ -287,6 +305,12 @@ export class BatchScheduler implements Scheduler {
       this.#clock.nextTurn(this.#run);
     }
   }
+}
+
+function cheapest(runners: readonly InstanceRunner[]): InstanceRunner | undefined {
+  let best = runners[0];
+  for (const runner of runners) if (runner.cost! < best!.cost!) best = runner;
+  return best;
 }
 
 const NOTHING = { count: 0, waitNs: 0 } as const;

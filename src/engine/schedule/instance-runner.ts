@@ -4,6 +4,7 @@ import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { traceExecution } from '../trace/report.js';
 import { NullRequest } from './null-request.js';
+import type { LimitedInstance } from './rate-limiter.js';
 import type { Task } from './task.js';
 
 /** What a batch consists of. */
@@ -15,18 +16,35 @@ export class InstanceRunner {
   readonly #statistics: ModelStatistics;
   readonly #decoupled: boolean;
   readonly #clock: Clock;
+  /** Set when the instance competes for resources (the rate limiter is on): one batch at a time then. */
+  readonly #limited: LimitedInstance | undefined;
+  readonly #concurrency: number;
   #inFlight = 0;
+  #onIdle: (() => void) | undefined;
 
-  constructor(instance: BackendInstance, statistics: ModelStatistics, decoupled: boolean, clock: Clock = SYSTEM_CLOCK) {
+  constructor(
+    instance: BackendInstance,
+    statistics: ModelStatistics,
+    decoupled: boolean,
+    clock: Clock = SYSTEM_CLOCK,
+    limited?: LimitedInstance,
+  ) {
     this.instance = instance;
     this.#statistics = statistics;
     this.#decoupled = decoupled;
     this.#clock = clock;
+    this.#limited = limited;
+    this.#concurrency = limited === undefined ? instance.concurrency : 1;
   }
 
   /** True when the instance takes another batch. */
   get idle(): boolean {
-    return this.#inFlight < this.instance.concurrency;
+    return this.#inFlight < this.#concurrency;
+  }
+
+  /** Of idle instances the one with the lowest cost is to be preferred; undefined where nothing is limited. */
+  get cost(): number | undefined {
+    return this.#limited?.cost;
   }
 
   /** Batches being executed. */
@@ -34,9 +52,39 @@ export class InstanceRunner {
     return this.#inFlight;
   }
 
-  /** Executes a batch; `done` follows once the instance is free again, possibly before this returns. */
-  run(tasks: readonly BatchItem[], done: () => void): void {
+  /**
+   * Executes a batch; `done` follows once the instance is free again, possibly before this returns. With the rate limiter
+   * the batch waits for its turn and may grow until `starting` is called.
+   */
+  run(tasks: readonly BatchItem[], done: () => void, starting?: () => void): void {
     this.#inFlight++;
+    if (this.#limited === undefined) {
+      this.#execute(tasks, done);
+      return;
+    }
+    this.#limited.stage(() => {
+      starting?.();
+      this.#execute(tasks, done);
+    });
+  }
+
+  /** Resolves when no batch is on its way; nothing may be given to the instance any more. */
+  async drained(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  /** Warmed up: takes its place among those that compete. */
+  serve(): void {
+    this.#limited?.serve();
+  }
+
+  /** Ends the instance and gives up its part of the resources. */
+  async close(): Promise<void> {
+    await this.instance.close();
+    this.#limited?.remove();
+  }
+
+  #execute(tasks: readonly BatchItem[], done: () => void): void {
     for (const task of tasks) if (!(task instanceof NullRequest)) task.markExecuting();
     let result: Promise<ExecutionTimes> | ExecutionTimes;
     try {
@@ -55,8 +103,14 @@ export class InstanceRunner {
     );
   }
 
-  #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void): void {
+  #free(): void {
     this.#inFlight--;
+    this.#limited?.release();
+    if (this.#inFlight === 0 && this.#onIdle !== undefined) this.#onIdle();
+  }
+
+  #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void): void {
+    this.#free();
     const end = this.#clock.nowNs();
     const inputNs = span(times.computeStart, times.inputEnd);
     const inferNs = span(times.inputEnd, times.outputStart);
@@ -86,7 +140,7 @@ export class InstanceRunner {
   }
 
   #fail(tasks: readonly BatchItem[], reason: unknown, done: () => void): void {
-    this.#inFlight--;
+    this.#free();
     const error = TritonError.from(reason);
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;

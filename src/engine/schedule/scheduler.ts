@@ -1,3 +1,4 @@
+import type { InstanceRunner } from './instance-runner.js';
 import type { Task } from './task.js';
 
 /** Decides when and together with what the requests of one loaded version are executed. */
@@ -8,6 +9,11 @@ export interface Scheduler {
   readonly inFlight: number;
   /** Refuses new requests from now on (those of live sequences excepted); what is queued is still executed. */
   stop(): void;
+  /**
+   * Other instances serve from now on. One that is left out gets nothing new, and `unused` follows when it will be given
+   * nothing any more (sequences that live on it end first). Absent where there are no instances.
+   */
+  setRunners?(runners: readonly InstanceRunner[], unused: (runner: InstanceRunner) => void): void;
   /** Ends its timers, once nothing is on its way. */
   close(): void;
 }
