@@ -28,9 +28,8 @@ const NUMPY: Kind = {
 };
 const CLIENTS: Kind = {
   folder: 'clients',
-  probe:
-    'import tritonclient.http.aio, tritonclient.grpc.aio, tritonclient.utils.shared_memory, geventhttpclient, aiohttp',
-  packages: ['tritonclient[all]==2.73.0', 'grpcio==1.85.1'],
+  probe: 'import ml_dtypes, tritonclient.http.aio, tritonclient.grpc.aio, tritonclient.utils.shared_memory',
+  packages: ['tritonclient[all]==2.73.0', 'grpcio==1.85.1', 'ml_dtypes'],
   lack: "no Python with NVIDIA's client library, and none could be made: the tests with it did not run",
 };
 
