@@ -21,6 +21,7 @@ export async function serveGrpcEndpoint(context: ServerContext): Promise<GrpcEnd
     keepaliveTimeMs: grpc.keepaliveTimeMs,
     keepaliveTimeoutMs: grpc.keepaliveTimeoutMs,
     keepaliveWithoutStreams: grpc.keepalivePermitWithoutCalls,
+    maxPingsWithoutData: grpc.maxPingsWithoutData,
     minPingIntervalMs: grpc.minRecvPingIntervalWithoutDataMs,
     maxPingStrikes: grpc.maxPingStrikes,
     maxConnectionAgeMs: grpc.maxConnectionAgeMs,

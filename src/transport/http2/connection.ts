@@ -95,6 +95,10 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#socket.destroy();
   }
 
+  get answered(): number {
+    return this.#sender.answered;
+  }
+
   sendKeepalivePing(): void {
     this.#sender.frame(FrameType.PING, 0, 0, KEEPALIVE_PING);
     this.wrote();
@@ -197,7 +201,7 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
       if (this.#shuttingDown && payload.equals(SHUTDOWN_PING)) this.#stopAccepting();
       return;
     }
-    if (!this.#keepalive.onPing(this.#sender.answered)) failConnection(Http2Error.ENHANCE_YOUR_CALM, 'too_many_pings');
+    if (!this.#keepalive.onPing()) failConnection(Http2Error.ENHANCE_YOUR_CALM, 'too_many_pings');
     this.#sender.frame(FrameType.PING, Flag.ACK, 0, payload);
   }
 

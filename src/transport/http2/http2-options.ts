@@ -36,6 +36,8 @@ export interface Http2Options {
   readonly keepaliveTimeoutMs?: number;
   /** Ping also when there is no stream. */
   readonly keepaliveWithoutStreams?: boolean;
+  /** Pings that we send without anything else between them; 0 = any number. */
+  readonly maxPingsWithoutData?: number;
   /** Pings of the peer closer than this, with nothing sent between them, are strikes; milliseconds, 0 = never. */
   readonly minPingIntervalMs?: number;
   /** Strikes tolerated before the connection ends; 0 = any number. */
@@ -73,6 +75,7 @@ export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
   keepaliveTimeMs: 7_200_000,
   keepaliveTimeoutMs: 20_000,
   keepaliveWithoutStreams: false,
+  maxPingsWithoutData: 2,
   minPingIntervalMs: 300_000,
   maxPingStrikes: 2,
   maxConnectionAgeMs: 0,

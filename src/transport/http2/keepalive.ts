@@ -6,6 +6,8 @@ const IDLE_PING_INTERVAL_MS = 7_200_000;
 /** What the keep-alive timers do to their connection. */
 export interface KeepaliveOwner {
   readonly streamCount: number;
+  /** Counts the frames of answers that were sent. */
+  readonly answered: number;
   sendKeepalivePing(): void;
   /** The peer has not answered a ping, or the time after the connection's age has passed. */
   destroy(): void;
@@ -20,10 +22,14 @@ export class Keepalive {
   #timer: NodeJS.Timeout | undefined;
   #ageTimer: NodeJS.Timeout | undefined;
   #lastRead = performance.now();
+  /** A ping is out and nothing was read since. */
   #awaiting = false;
   #lastPing = Number.NEGATIVE_INFINITY;
   #strikes = 0;
   #answered = 0;
+  /** Pings sent since the answer frame of that number. */
+  #pings = 0;
+  #answeredAtPing = 0;
 
   constructor(options: ResolvedHttp2Options, owner: KeepaliveOwner) {
     this.#options = options;
@@ -38,11 +44,14 @@ export class Keepalive {
 
   /** Something was read. */
   onRead(): void {
-    if (this.#options.keepaliveTimeMs > 0) this.#lastRead = performance.now();
+    if (this.#options.keepaliveTimeMs === 0) return;
+    this.#lastRead = performance.now();
+    this.#awaiting = false;
   }
 
-  /** The peer pings. `answered` counts what we have sent in answers. False: it pings too often. */
-  onPing(answered: number): boolean {
+  /** The peer pings. False: it pings too often. */
+  onPing(): boolean {
+    const { answered } = this.#owner;
     const { minPingIntervalMs, maxPingStrikes, keepaliveWithoutStreams } = this.#options;
     if (minPingIntervalMs === 0 || maxPingStrikes === 0) return true;
     if (answered !== this.#answered) {
@@ -69,14 +78,12 @@ export class Keepalive {
 
   #check(): void {
     const { keepaliveTimeMs, keepaliveTimeoutMs, keepaliveWithoutStreams } = this.#options;
-    const silent = performance.now() - this.#lastRead;
+    // Nothing was read since the ping, whose time is over.
     if (this.#awaiting) {
-      if (silent >= keepaliveTimeoutMs) {
-        this.#owner.destroy();
-        return;
-      }
-      this.#awaiting = false;
+      this.#owner.destroy();
+      return;
     }
+    const silent = performance.now() - this.#lastRead;
     if (silent < keepaliveTimeMs) {
       this.#arm(keepaliveTimeMs - silent);
       return;
@@ -85,10 +92,26 @@ export class Keepalive {
       this.#arm(keepaliveTimeMs);
       return;
     }
+    if (!this.#mayPing()) {
+      this.#arm(keepaliveTimeMs);
+      return;
+    }
     this.#awaiting = true;
-    this.#lastRead = performance.now();
     this.#owner.sendKeepalivePing();
     this.#arm(keepaliveTimeoutMs);
+  }
+
+  /** Counts a ping, unless as many as are allowed went out with nothing else after them. */
+  #mayPing(): boolean {
+    const { maxPingsWithoutData } = this.#options;
+    const { answered } = this.#owner;
+    if (answered !== this.#answeredAtPing) {
+      this.#answeredAtPing = answered;
+      this.#pings = 0;
+    }
+    if (maxPingsWithoutData > 0 && this.#pings >= maxPingsWithoutData) return false;
+    this.#pings++;
+    return true;
   }
 
   #onAge(): void {
