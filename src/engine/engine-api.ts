@@ -129,7 +129,7 @@ export interface InferenceEngine {
   readyModels(): readonly ReadyModel[];
   /** Counters for the metrics endpoint: every loaded version, and failures of versions that are gone. By name, version. */
   metrics(): readonly ModelMetrics[];
-  /** Metric families that models made themselves, in the order of their making. */
+  /** Metric families of the response cache, then those that models made themselves, in the order of their making. */
   customMetrics(): readonly CustomFamily[];
   /** `name` '' = all models. Throws the errors of section 5.6 of the wire protocol. */
   statistics(name: string, version: string): readonly ModelStatistics[];

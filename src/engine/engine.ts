@@ -3,6 +3,9 @@ import { nativeActivity } from '../backends/native-activity.js';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
+import { cacheMetrics } from './cache/cache-metrics.js';
+import { createCache } from './cache/create-cache.js';
+import type { LocalCache } from './cache/local-cache.js';
 import type {
   IndexEntry,
   InferenceEngine,
@@ -51,6 +54,7 @@ export class Engine implements InferenceEngine {
   readonly #registry: BackendRegistry;
   readonly #threads: ThreadBudget;
   readonly #customMetrics = new CustomMetrics();
+  #cache: LocalCache | undefined;
   #manager: ModelManager | undefined;
   #state: 'starting' | 'ready' | 'failed' | 'exiting' = 'starting';
   #startError: TritonError | undefined;
@@ -155,7 +159,8 @@ export class Engine implements InferenceEngine {
   }
 
   customMetrics(): readonly CustomFamily[] {
-    return this.#customMetrics.families();
+    const own = this.#cache === undefined ? [] : cacheMetrics(this.#cache);
+    return [...own, ...this.#customMetrics.families()];
   }
 
   statistics(name: string, version: string): readonly ModelStatistics[] {
@@ -226,15 +231,17 @@ export class Engine implements InferenceEngine {
 
   async #start(): Promise<void> {
     const { modelControlMode, loadModels, rateLimit, log } = this.#options;
-    const context: EngineContext = {
-      options: this.#options,
-      registry: this.#registry,
-      threads: this.#threads,
-      limiter: rateLimit === undefined ? undefined : new RateLimiter(rateLimit.resources, log),
-      host: { engine: this, metrics: this.#customMetrics },
-    };
     let manager: ModelManager;
     try {
+      this.#cache = createCache(this.#options.cacheConfig ?? [], this.#options.cacheDirectory);
+      const context: EngineContext = {
+        options: this.#options,
+        registry: this.#registry,
+        threads: this.#threads,
+        limiter: rateLimit === undefined ? undefined : new RateLimiter(rateLimit.resources, log),
+        host: { engine: this, metrics: this.#customMetrics },
+        cache: this.#cache,
+      };
       manager = await ModelManager.create(context);
     } catch (reason) {
       this.#startError = TritonError.from(reason);

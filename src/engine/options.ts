@@ -1,4 +1,5 @@
 import type { Backend } from '../backends/backend.js';
+import type { CacheSetting } from './cache/create-cache.js';
 import type { Log } from './log.js';
 import type { AvailableResource } from './schedule/rate-limiter.js';
 
@@ -34,6 +35,10 @@ export interface EngineOptions {
   readonly modelConfigName?: string;
   /** --repoagent-directory */
   readonly repoAgentDirectory?: string;
+  /** --cache-config: the response cache, in the order of the command line. Default: none. */
+  readonly cacheConfig?: readonly CacheSetting[];
+  /** --cache-directory: named in messages about caches. Default /opt/tritonserver/caches. */
+  readonly cacheDirectory?: string;
   /** Loads at the same time. Default 4. */
   readonly modelLoadThreads?: number;
   /** Further attempts after a failed load. Default 0. */

@@ -65,13 +65,9 @@ export class EnsembleRun {
       frame.tensors[tensor] = this.#task.inputs.find((input) => input.name === name) ?? EMPTY;
       added.push(tensor);
     }
-    // Holds the end back: a refusal by a step must not answer from inside `enqueue`.
-    this.#inFlight++;
     this.#advance(frame, added);
-    queueMicrotask(() => {
-      this.#inFlight--;
-      this.#proceed(frame);
-    });
+    // Every step refused: the answer must not come from inside `enqueue`.
+    if (this.#inFlight === 0) queueMicrotask(() => this.#proceed(frame));
   }
 
   /** Runs the steps for which tensors that have just come were the last ones missing. */

@@ -3,6 +3,8 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { readLabels } from '../../repository/labels.js';
 import { initFileFaults } from '../../repository/model-file-faults.js';
 import { finishConfig } from '../../repository/prepare-load.js';
+import { behindCache } from '../cache/caching-scheduler.js';
+import type { LocalCache } from '../cache/local-cache.js';
 import { nowNs } from '../clock.js';
 import { LoadedModel } from '../loaded-model.js';
 import type { Log } from '../log.js';
@@ -21,8 +23,18 @@ export interface EnsembleRequest {
   readonly failures: FailureCounts;
 }
 
+/** What an ensemble needs of the engine. */
+export interface EnsembleContext {
+  readonly find: FindModel;
+  readonly cache: LocalCache | undefined;
+}
+
 /** Loads one version of an ensemble. Throws the TritonError that becomes the version's reason. */
-export async function loadEnsemble(request: EnsembleRequest, find: FindModel, log: Log): Promise<LoadedModel> {
+export async function loadEnsemble(
+  request: EnsembleRequest,
+  { find, cache }: EnsembleContext,
+  log: Log,
+): Promise<LoadedModel> {
   const start = nowNs();
   const { directory, version } = request;
   const { config: finished, faults } = finishConfig(request.config, request.configProvided);
@@ -43,7 +55,8 @@ export async function loadEnsemble(request: EnsembleRequest, find: FindModel, lo
   }
   const plan = compileModelPlan(config, version);
   const statistics = new ModelStatistics(request.failures);
-  const scheduler = new EnsembleScheduler(compileEnsemblePlan(config), plan.outputNames, decoupled, statistics, find);
+  const runner = new EnsembleScheduler(compileEnsemblePlan(config), plan.outputNames, decoupled, statistics, find);
+  const scheduler = behindCache(runner, config, cache, { name: config.name, version, statistics, log });
   const limit = config.ensemble_scheduling?.max_inflight_requests ?? 0;
   if (limit > 0) log.info(`Ensemble model '${config.name}' configured with max_inflight_requests: ${limit}`);
   statistics.loadSeconds = (nowNs() - start) / 1e9;

@@ -15,6 +15,8 @@ import {
   optionalInputFaults,
   prepareInstances,
 } from '../../repository/prepare-load.js';
+import { behindCache } from '../cache/caching-scheduler.js';
+import type { LocalCache } from '../cache/local-cache.js';
 import { nowNs } from '../clock.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import { loadEnsemble } from '../ensemble/load-ensemble.js';
@@ -39,6 +41,8 @@ export interface LoadContext {
   /** Absent when the rate limiter is off. */
   readonly limiter: RateLimiter | undefined;
   readonly host: BackendHost;
+  /** The response cache of all models, where the server has one. */
+  readonly cache: LocalCache | undefined;
 }
 
 /** What is to be loaded. */
@@ -58,7 +62,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   const start = nowNs();
   const { options } = context;
   const { log } = options;
-  if (request.config.platform === ENSEMBLE_PLATFORM) return await loadEnsemble(request, context.find, log);
+  if (request.config.platform === ENSEMBLE_PLATFORM) return await loadEnsemble(request, context, log);
   const location: ModelLocation = {
     modelDirectory: request.directory,
     versionDirectory: joinPath(request.directory, request.version),
@@ -98,7 +102,9 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     const runners = activeRunners(instances);
     await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
     const initialStates = await readInitialStates(request.directory, config);
-    const scheduler = createScheduler({ config, plan, runners, statistics, initialStates, log });
+    const batcher = createScheduler({ config, plan, runners, statistics, initialStates, log });
+    const { name, version } = plan;
+    const scheduler = behindCache(batcher, config, context.cache, { name, version, statistics, log });
     statistics.loadSeconds = (nowNs() - start) / 1e9;
     return new LoadedModel({
       config,

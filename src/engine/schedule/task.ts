@@ -67,6 +67,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   dropped = false;
   /** Keeps responses in the order of dispatch, where the model wants it. */
   order: OrderSlot | undefined;
+  /** Sees every response before it goes out (the response cache keeps it). */
+  onResponse: ((response: ExecutionResponse | undefined, final: boolean) => void) | undefined;
   /** Called after the final response (a sequence's next request may go). */
   onFinished: (() => void) | undefined;
   /** The backend put the request back; it goes into its sequence's queue again when the execution has ended. */
@@ -130,6 +132,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     }
     if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
     if (final) this.finished = true;
+    this.onResponse?.(response, final);
     const answer = response === undefined ? undefined : this.#toAnswer(response);
     if (answer !== undefined) this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
     if (this.order === undefined) this.#deliver(answer, final);

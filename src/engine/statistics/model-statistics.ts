@@ -37,8 +37,10 @@ export class ModelStatistics {
   outputNs = 0;
   cacheHitCount = 0;
   cacheHitNs = 0;
+  cacheHitUs = 0;
   cacheMissCount = 0;
   cacheMissNs = 0;
+  cacheMissUs = 0;
   requestUs = 0;
   queueUs = 0;
   inputUs = 0;
@@ -73,6 +75,28 @@ export class ModelStatistics {
     this.inputUs += Math.floor(inputNs / 1000);
     this.inferUs += Math.floor(inferNs / 1000);
     this.outputUs += Math.floor(outputNs / 1000);
+  }
+
+  /** Counts a request that the response cache answered; times in ns. */
+  recordCacheHit(requestNs: number, queueNs: number, lookupNs: number): void {
+    this.successCount++;
+    this.successNs += requestNs;
+    this.queueNs += queueNs;
+    this.requestUs += Math.floor(requestNs / 1000);
+    this.queueUs += Math.floor(queueNs / 1000);
+    this.cacheHitCount++;
+    this.cacheHitNs += lookupNs;
+    this.cacheHitUs += Math.floor(lookupNs / 1000);
+  }
+
+  /** Counts a request that was executed because the cache did not know it; `cacheNs`: looking up and inserting. */
+  recordCacheMiss(cacheNs: number): void {
+    const us = Math.floor(cacheNs / 1000);
+    this.cacheMissCount++;
+    this.cacheMissNs += cacheNs;
+    this.cacheMissUs += us;
+    this.successNs += cacheNs;
+    this.requestUs += us;
   }
 
   /** Counts a failed request. */

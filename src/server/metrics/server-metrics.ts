@@ -13,6 +13,8 @@ interface ModelFamily {
   readonly help: string;
   /** Exists only with counter_latencies. */
   readonly latency?: boolean;
+  /** Only for models that want their responses cached. */
+  readonly cache?: boolean;
   readonly value: (counters: LoadedCounters) => number;
 }
 
@@ -71,6 +73,38 @@ const COUNTERS: readonly ModelFamily[] = [
     latency: true,
     help: 'Cumulative inference compute output duration in microseconds (does not include cached requests)',
     value: (s) => s.outputUs,
+  },
+  {
+    name: 'nv_cache_num_hits_per_model',
+    type: 'counter',
+    latency: true,
+    cache: true,
+    help: 'Number of cache hits per model',
+    value: (s) => s.cacheHitCount,
+  },
+  {
+    name: 'nv_cache_hit_duration_per_model',
+    type: 'counter',
+    latency: true,
+    cache: true,
+    help: 'Total cache hit duration per model, in microseconds',
+    value: (s) => s.cacheHitUs,
+  },
+  {
+    name: 'nv_cache_num_misses_per_model',
+    type: 'counter',
+    latency: true,
+    cache: true,
+    help: 'Number of cache misses per model',
+    value: (s) => s.cacheMissCount,
+  },
+  {
+    name: 'nv_cache_miss_duration_per_model',
+    type: 'counter',
+    latency: true,
+    cache: true,
+    help: 'Total cache miss (insert+lookup) duration per model, in microseconds',
+    value: (s) => s.cacheMissUs,
   },
 ];
 
@@ -135,7 +169,7 @@ export class ServerMetrics {
   #modelFamily(family: ModelFamily, all: readonly ModelMetrics[], counting: boolean): string {
     const samples: Sample[] = [];
     for (const { name, version, loaded } of all) {
-      if (loaded === undefined) continue;
+      if (loaded === undefined || (family.cache && !loaded.config.response_cache?.enable)) continue;
       samples.push([this.#labelsOf(name, version, loaded.config), counting ? family.value(loaded) : 0]);
     }
     return familyText(family.name, family.type, family.help, samples);

@@ -48,7 +48,7 @@ const BACKENDS: OptionSpec[] = [
     group: 'Response Cache',
     name: 'cache-config',
     argument: '<string>,<string>=<string>',
-    help: 'CACHE,SETTING=VALUE. This server has no response cache yet and refuses it.',
+    help: 'CACHE,SETTING=VALUE: the response cache. The only cache is local, its setting size=BYTES. Default: none.',
     apply(value, { draft }) {
       const [cache, key, wanted] = parseGroupedSetting(value, {
         noGroup: 'No cache specified. --cache-config option format is <cache name>,<setting>=<value>. Got ',

@@ -1,0 +1,125 @@
+import { TritonError } from '../../protocol/error.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import { nowNs } from '../clock.js';
+
+/** Bytes that the original's cache keeps for itself, whatever it holds. */
+const OWN_BYTES = 128;
+/** Bytes that the original's allocator adds to each entry, and what it rounds sizes up to. */
+const ENTRY_BYTES = 32;
+const ROUNDING = 16;
+/** The smallest cache that the original can make. */
+export const SMALLEST_CACHE = 192;
+
+interface Entry {
+  readonly outputs: readonly Tensor[];
+  readonly bytes: number;
+}
+
+/** What a cache has done so far; times in ns. */
+export interface CacheCounts {
+  hits: number;
+  misses: number;
+  evictions: number;
+  lookupNs: number;
+  insertionNs: number;
+}
+
+/**
+ * Responses by key within a budget of bytes, for all models together; the one that was not used for longest goes first.
+ * Sizes are counted as the original counts them, so that the same setting holds the same responses.
+ */
+export class LocalCache {
+  readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0, lookupNs: 0, insertionNs: 0 };
+  readonly #size: number;
+  /** In the order of their last use, the oldest first. */
+  readonly #entries = new Map<string, Entry>();
+  #used = OWN_BYTES;
+
+  /** `size` in bytes. Throws INTERNAL when nothing would fit into it. */
+  constructor(size: number) {
+    if (size < SMALLEST_CACHE) {
+      throw new TritonError(
+        'INTERNAL',
+        'Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor',
+      );
+    }
+    this.#size = size;
+  }
+
+  /** Responses held. */
+  get entries(): number {
+    return this.#entries.size;
+  }
+
+  /** Share of the budget that is in use, 0 to 1. */
+  get utilization(): number {
+    return this.#used / this.#size;
+  }
+
+  /** The outputs under a key; they are shared and must not be written to. */
+  lookUp(key: string): readonly Tensor[] | undefined {
+    const start = nowNs();
+    const entry = this.#entries.get(key);
+    if (entry === undefined) {
+      this.counts.misses++;
+    } else {
+      this.counts.hits++;
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+    }
+    this.counts.lookupNs += nowNs() - start;
+    return entry?.outputs;
+  }
+
+  /**
+   * Keeps a copy of the outputs; false when the key is there already. Throws INVALID_ARG when they could never fit.
+   */
+  insert(key: string, outputs: readonly Tensor[]): boolean {
+    const start = nowNs();
+    if (this.#entries.has(key)) return false;
+    const content = contentBytes(outputs);
+    const bytes = Math.ceil(content / ROUNDING) * ROUNDING + ENTRY_BYTES;
+    if (bytes > this.#size - OWN_BYTES) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `Requested byte_size: ${content} is greater than total cache size: ${this.#size}`,
+      );
+    }
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#used + bytes <= this.#size) break;
+      this.#entries.delete(oldest);
+      this.#used -= entry.bytes;
+      this.counts.evictions++;
+    }
+    this.#entries.set(key, { outputs: copyOf(outputs), bytes });
+    this.#used += bytes;
+    this.counts.insertionNs += nowNs() - start;
+    return true;
+  }
+}
+
+/** Size of a response in the form in which the original stores it. */
+function contentBytes(outputs: readonly Tensor[]): number {
+  let bytes = 4;
+  for (const { name, datatype, shape, data } of outputs) {
+    bytes += 24 + Buffer.byteLength(name) + datatype.length + 8 * shape.length + data.byteLength;
+  }
+  return bytes;
+}
+
+/** The outputs in one block of memory of their own: a view would keep the whole batch that they were cut from. */
+function copyOf(outputs: readonly Tensor[]): readonly Tensor[] {
+  const starts: number[] = [];
+  let size = 0;
+  for (const { data } of outputs) {
+    starts.push(size);
+    // Every tensor starts aligned for elements of any type.
+    size = Math.ceil((size + data.byteLength) / 8) * 8;
+  }
+  const block = Buffer.allocUnsafeSlow(size);
+  return outputs.map((output, i) => {
+    const start = starts[i]!;
+    block.set(output.data, start);
+    return { ...output, data: block.subarray(start, start + output.data.byteLength) };
+  });
+}
