@@ -6,7 +6,10 @@ import type { TensorMetadata } from '../protocol/tensor.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { CustomFamily } from './statistics/custom-metrics.js';
 
-/** A READY version of a model. Everything in it was computed when the model was loaded. */
+/**
+ * A READY version of a model. Everything in it was computed when the model was loaded; `config` alone is another object after
+ * a change of the instances.
+ */
 export interface ReadyModel {
   readonly name: string;
   /** Version number as text. */

@@ -35,6 +35,11 @@ class Level {
   get length(): number {
     return this.live.length + this.delayed.length;
   }
+
+  /** Requests that expire are served later instead of being refused. */
+  get delays(): boolean {
+    return this.policy?.timeout_action === TimeoutAction.values['DELAY'];
+  }
 }
 
 /**
@@ -45,14 +50,16 @@ export class BatchQueue {
   readonly #options: QueueOptions;
   /** Ascending by priority number; the first is served first. */
   readonly #levels: Level[] = [];
-  readonly #hasPolicies: boolean;
+  /** Taken out of their places because they were cancelled or expired; answered by `answerDropped`. */
+  #dropped: Task[] = [];
+  /** No request under REJECT expires before this point in time, in ns; 0 = none of those that wait does. */
+  #earliestNs = 0;
   #length = 0;
   #cursorLevel = 0;
   #cursorIndex = 0;
 
   constructor(options: QueueOptions) {
     this.#options = options;
-    this.#hasPolicies = options.defaultPolicy !== undefined || options.policies.size > 0;
     if (options.priorityLevels === 0n) this.#levels.push(new Level(0n, options.defaultPolicy));
   }
 
@@ -63,14 +70,10 @@ export class BatchQueue {
 
   /** True when batches may be formed ahead of a free instance: no limits, no timeouts, no priorities. */
   get allowsPrefetch(): boolean {
-    if (this.#options.priorityLevels > 0n) return false;
-    for (const policy of [this.#options.defaultPolicy, ...this.#options.policies.values()]) {
-      if (policy === undefined) continue;
-      if (policy.default_timeout_microseconds > 0n || policy.allow_timeout_override || policy.max_queue_size > 0) {
-        return false;
-      }
-    }
-    return true;
+    const { priorityLevels, defaultPolicy: policy } = this.#options;
+    if (priorityLevels > 0n) return false;
+    if (policy === undefined) return true;
+    return policy.default_timeout_microseconds === 0n && !policy.allow_timeout_override && policy.max_queue_size === 0;
   }
 
   /** Queues a request. Throws UNAVAILABLE when its level is full. */
@@ -85,7 +88,11 @@ export class BatchQueue {
         throw new TritonError('UNAVAILABLE', `${requestPrefix(task.id)}Exceeds maximum queue size`);
       }
       const timeout = timeoutOf(policy, task);
-      if (timeout > 0n) task.deadlineNs = task.startNs + Number(timeout) * 1000;
+      if (timeout > 0n) {
+        task.deadlineNs = task.startNs + Number(timeout) * 1000;
+        const { deadlineNs } = task;
+        if (!level.delays && (this.#earliestNs === 0 || deadlineNs < this.#earliestNs)) this.#earliestNs = deadlineNs;
+      }
     }
     level.live.push(task);
     this.#length++;
@@ -97,7 +104,10 @@ export class BatchQueue {
     this.#cursorIndex = 0;
   }
 
-  /** The request behind the cursor, after dropping what was cancelled or has expired; undefined at the end. */
+  /**
+   * The request behind the cursor, after dropping what was cancelled or has expired; undefined at the end. What was dropped
+   * is answered by `answerDropped`.
+   */
   peek(now: number): Task | undefined {
     for (;;) {
       const level = this.#levels[this.#cursorLevel];
@@ -111,8 +121,8 @@ export class BatchQueue {
         this.#cursorIndex = 0;
       } else if (task.cancelled) {
         this.#remove(level, index);
-        task.rejectCancelled();
-      } else if (isLive && task.deadlineNs !== 0 && task.deadlineNs <= now) {
+        this.#dropped.push(task);
+      } else if (isLive && task.deadlineNs !== 0 && task.deadlineNs < now) {
         this.#expire(level, index);
       } else {
         return task;
@@ -140,14 +150,18 @@ export class BatchQueue {
     return undefined;
   }
 
-  /** Handles every request that has expired; returns the next point in time at which one will, 0 = none. */
+  /**
+   * Drops every request that has expired and is to be refused, wherever it waits; returns the next point in time at which
+   * one will, or somewhat before, 0 = none. Those that are only to be delayed keep their places until a cursor meets them.
+   */
   expire(now: number): number {
-    if (!this.#hasPolicies) return 0;
+    if (this.#earliestNs === 0 || now <= this.#earliestNs) return this.#earliestNs;
     let next = 0;
     for (const level of this.#levels) {
+      if (level.delays) continue;
       for (let i = 0; i < level.live.length; ) {
         const { deadlineNs } = level.live.at(i)!;
-        if (deadlineNs !== 0 && deadlineNs <= now) {
+        if (deadlineNs !== 0 && deadlineNs < now) {
           this.#expire(level, i);
           continue;
         }
@@ -155,7 +169,19 @@ export class BatchQueue {
         i++;
       }
     }
+    this.#earliestNs = next;
     return next;
+  }
+
+  /** Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. */
+  answerDropped(): void {
+    if (this.#dropped.length === 0) return;
+    const dropped = this.#dropped;
+    this.#dropped = [];
+    for (const task of dropped) {
+      if (task.cancelled) task.rejectCancelled();
+      else task.reject(new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
+    }
   }
 
   #level(priority: bigint): Level {
@@ -177,12 +203,12 @@ export class BatchQueue {
   #expire(level: Level, index: number): void {
     const task = level.live.removeAt(index)!;
     task.deadlineNs = 0;
-    if (level.policy?.timeout_action === TimeoutAction.values['DELAY']) {
+    if (level.delays) {
       level.delayed.push(task);
       return;
     }
     this.#length--;
-    task.reject(new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
+    this.#dropped.push(task);
   }
 }
 

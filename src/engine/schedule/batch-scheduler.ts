@@ -66,10 +66,10 @@ export class BatchScheduler implements Scheduler {
     this.#startAfter = options.startAfter;
   }
 
+  /** As the original counts: what is queued and the batch that grows. Batches on their way to an instance have left. */
   get inFlight(): number {
-    let count = this.#queue.length;
-    for (const payload of this.#formed) count += payload.tasks.length;
-    return count;
+    if (!this.#options.batching) return 0;
+    return this.#queue.length + (this.#current.taken ? 0 : this.#current.tasks.length);
   }
 
   enqueue(task: Task): void {
@@ -142,6 +142,7 @@ export class BatchScheduler implements Scheduler {
       this.#running = false;
     }
     if (!this.#scheduled && this.#queue.length > 0) this.#waitFor(waitNs, now);
+    this.#queue.answerDropped();
   }
 
   /** Moves requests from the queue into payloads while there is room for payloads. Returns ns to wait, 0 = unknown. */
@@ -149,7 +150,7 @@ export class BatchScheduler implements Scheduler {
     while (this.#queue.length > 0) {
       if (this.#current.saturated || this.#current.taken) this.#current = new Payload();
       if (!this.#hasSlot()) return 0;
-      const { count, waitNs } = this.#options.batching ? this.#pass(now) : this.#single(now);
+      const { count, waitNs } = this.#options.batching ? this.#pass(now) : this.#single();
       if (waitNs > 0) return waitNs;
       if (count === 0) {
         if (this.#current.saturated) continue;
@@ -171,12 +172,10 @@ export class BatchScheduler implements Scheduler {
     return this.#formed.length === 0 && this.#runners.some((runner) => runner.idle);
   }
 
-  #single(now: number): { count: number; waitNs: number } {
-    this.#queue.rewind();
-    if (this.#queue.peek(now) === undefined) return NOTHING;
+  /** Without batching every request is its own payload, and has left the queue's rules with that. */
+  #single(): { count: number; waitNs: number } {
     this.#current.saturated = true;
-    if (this.#current.tasks.length > 0) return NOTHING;
-    return ONE;
+    return this.#current.tasks.length > 0 ? NOTHING : ONE;
   }
 
   /** One batching pass: how many requests join the current payload now, or how long to wait. */
@@ -209,13 +208,14 @@ export class BatchScheduler implements Scheduler {
         }
         if (!compatible(this.#plan, first, task)) {
           payload.saturated = true;
+          payload.sealed = true;
           sendNow = true;
           break;
         }
       }
       pending += task.batchSize;
       count++;
-      if (task.startNs < oldest) oldest = task.startNs;
+      if (task.batcherNs < oldest) oldest = task.batcherNs;
       if (task.deadlineNs !== 0 && (nearestDeadline === 0 || task.deadlineNs < nearestDeadline)) {
         nearestDeadline = task.deadlineNs;
       }
@@ -269,9 +269,9 @@ export class BatchScheduler implements Scheduler {
   #merge(payload: Payload, now: number): void {
     const { delayNs, maxBatchSize } = this.#options;
     if (delayNs === 0 || maxBatchSize <= 1) return;
-    while (!payload.saturated) {
+    while (!payload.sealed) {
       const next = this.#formed[0];
-      if (next === undefined || next.saturated || now - next.oldestNs < delayNs) return;
+      if (next === undefined || next.sealed || now - next.oldestNs <= delayNs) return;
       if (payload.rows + next.rows > maxBatchSize || !compatible(this.#plan, payload.tasks[0]!, next.tasks[0]!)) return;
       this.#formed.shift();
       next.taken = true;

@@ -57,6 +57,8 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   /** When the engine accepted the request, or took it back, in ns; also the start of its time in the queue. */
   startNs: number;
+  /** When its batcher got it: the start, unless it waited for its turn in a sequence before. The batching delay counts from here. */
+  batcherNs: number;
   /** Point in time at which the queue's policy ends the wait, in ns; 0 = never. */
   deadlineNs = 0;
   /** The final response went out. */
@@ -95,6 +97,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   ) {
     this.#owner = owner;
     this.startNs = owner.clock.nowNs();
+    this.batcherNs = this.startNs;
     this.#handler = handler;
     this.id = request.id;
     this.batchSize = Math.max(validated.batchSize, 1);

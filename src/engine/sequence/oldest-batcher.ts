@@ -15,6 +15,7 @@ export class OldestBatcher implements SequenceBatcher {
   readonly #batcher: BatchScheduler;
   readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
+  readonly #clock: Clock;
   /** Slots with a request in the batcher. */
   readonly #busy = new Set<Slot>();
 
@@ -30,6 +31,7 @@ export class OldestBatcher implements SequenceBatcher {
     this.#batcher = new BatchScheduler(plan, [runner], options, clock);
     this.#inputs = inputs;
     this.#owner = owner;
+    this.#clock = clock;
     this.slots = Array.from({ length: slots }, (_, index) => new Slot(this, index));
   }
 
@@ -75,6 +77,7 @@ export class OldestBatcher implements SequenceBatcher {
       else if (this.#owner.iterative) this.#owner.finished(slot, task);
       this.wake(slot);
     };
+    task.batcherNs = this.#clock.nowNs();
     this.#batcher.enqueue(task);
   }
 }

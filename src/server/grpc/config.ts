@@ -1,19 +1,19 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
 import { toBinary } from '../../protocol/proto/codec.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { ModelConfigRequest, ModelConfigResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../server-context.js';
 import { encodedMethod } from './respond.js';
 
-/** ModelConfig: the completed configuration, encoded once per model. */
+/** ModelConfig: the completed configuration, encoded once. A change of the instances makes another. */
 export function modelConfig({ engine }: ServerContext): GrpcMethod {
-  const known = new WeakMap<ReadyModel, Uint8Array>();
+  const known = new WeakMap<ModelConfig, Uint8Array>();
   return encodedMethod(ModelConfigRequest, ({ name, version }) => {
-    const model = engine.model(name, version);
-    let answer = known.get(model);
+    const { config } = engine.model(name, version);
+    let answer = known.get(config);
     if (answer === undefined) {
-      answer = toBinary(ModelConfigResponse, { config: model.config });
-      known.set(model, answer);
+      answer = toBinary(ModelConfigResponse, { config });
+      known.set(config, answer);
     }
     return answer;
   });
