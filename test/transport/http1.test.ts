@@ -212,6 +212,13 @@ test('node:http refuses the same', async (t) => {
 
 test('a request line without a version is waited on', async () => {
   assert.deepEqual(await answer('GET /\r\n\r\n'), { text: '', ended: false });
+  const socket = new MemorySocket();
+  const connection = serveHttp1(socket, mirror, {});
+  await socket.feed(Buffer.from('GET /\r\n\r\n'));
+  await socket.feedEnd();
+  assert.ok(socket.writableEnded, 'until the peer closes');
+  connection.destroy();
+  await connection.finished;
 });
 
 test('more chunks than allowed are answered with the exact text', async () => {

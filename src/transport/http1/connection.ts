@@ -148,7 +148,8 @@ export class Connection implements Http1Connection, ReplyOwner {
     this.#peerEnded = true;
     if (this.#state === State.ANSWER) {
       if (this.#reply?.streaming) this.#socket.destroy();
-    } else this.#endAndDiscard();
+    } else if (this.#state === State.DISCARD) this.#socket.end();
+    else this.#endAndDiscard();
   }
 
   #onDrain(): void {
