@@ -1,37 +1,16 @@
 /** `triton repo validate`: checks repositories without a server. */
-import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
-import { findExaminer } from '../backends/examiners.js';
-import { DEFAULT_BACKEND_DIRECTORY } from '../repository/prepare-load.js';
-import type { ValidateOptions } from '../repository/validate-model.js';
+import { type Command as Commander, Option } from 'commander';
 import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
 import { type Command, packageVersion } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
-
-/** Backends whose models are judged; every other one is reported as missing, as a server would. */
-const BACKENDS: ReadonlySet<string> = new Set(['onnxruntime', 'identity', 'python']);
-
-/** Those of them whose models may leave inputs out of a request. */
-const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'python']);
-
-/** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
-const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
+import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
 
 const FORMATS = ['text', 'json', 'sarif', 'github'] as const;
 
-interface Flags {
+interface Flags extends ServerFlags {
   readonly format: (typeof FORMATS)[number];
   readonly showEffective?: boolean;
   readonly strict?: boolean;
-  /** False with --no-run. */
-  readonly run: boolean;
-  readonly assumeBackend: readonly string[];
-  readonly disableAutoCompleteConfig?: boolean;
-  readonly strictModelConfig?: boolean;
-  readonly modelConfigName?: string;
-  readonly backendConfig: readonly string[];
-  readonly backendDirectory: string;
-  readonly repoagentDirectory?: string;
-  readonly gpus?: readonly number[];
 }
 
 /** 0: a server would bring every model up. 1: it would not (or warnings with --strict). 2: unusable arguments. */
@@ -43,18 +22,8 @@ function define(): Commander {
     .addOption(new Option('--format <form>', 'form of the report').choices(FORMATS).default('text'))
     .option('--show-effective', 'also show the completed configurations, and what was added (text and json)')
     .option('--strict', 'warnings fail too')
-    .option('--no-run', 'do not import Python models: what only their code can tell is not checked')
-    .option('--assume-backend <name>', 'judge models of this backend as if it were here; may be repeated', collect, [])
-    .option('--gpus <ids>', 'GPUs of the server, e.g. 0,1 (default: those of this machine)', parseGpus)
-    .option('--disable-auto-complete-config', 'as the server: configurations must be complete')
-    .option('--strict-model-config [value]', 'as the server; deprecated form of the above', parseBoolean)
-    .option('--model-config-name <name>', 'as the server: use configs/<name>.pbtxt where it exists')
-    .option('--backend-config <setting>', 'as the server: <backend>,<key>=<value> or <key>=<value>', collect, [])
-    .option('--backend-directory <path>', 'as the server: named in messages', DEFAULT_BACKEND_DIRECTORY)
-    .option('--repoagent-directory <path>', 'as the server: named in messages')
     .addHelpText('after', HELP);
-  for (const name of WITHOUT_EFFECT) command.addOption(new Option(`--${name} <value>`).hideHelp());
-  return command;
+  return addServerOptions(command);
 }
 
 const HELP = `
@@ -66,7 +35,7 @@ async function validate(command: Commander): Promise<number> {
   if (flags.showEffective && flags.format !== 'text' && flags.format !== 'json') {
     command.error(`error: --show-effective goes with --format text or json, not with ${flags.format}`);
   }
-  const report = await validateRepositories(command.args, await optionsOf(flags));
+  const report = await validateRepositories(command.args, await validateOptions(flags));
   process.stdout.write(await print(report, flags));
   const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
   return fails ? 1 : 0;
@@ -87,50 +56,4 @@ async function print(report: ValidationReport, { format, showEffective = false }
       return `${effectiveText(report)}${await reportText(report)}`;
     }
   }
-}
-
-async function optionsOf(flags: Flags): Promise<ValidateOptions> {
-  const backends = new Set([...BACKENDS, ...flags.assumeBackend]);
-  const gpus = flags.gpus ?? (await import('../backends/onnxruntime/cuda.js')).usableGpus();
-  const settings = flags.backendConfig.map(parseBackendConfig);
-  return {
-    autoComplete: !(flags.disableAutoCompleteConfig ?? flags.strictModelConfig ?? false),
-    ...(flags.modelConfigName === undefined ? {} : { configName: flags.modelConfigName }),
-    ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
-    host: {
-      gpus,
-      hasBackend: (name) => backends.has(name),
-      supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name),
-      backendDirectory: flags.backendDirectory,
-    },
-    // Settings of one backend win over those for all; later ones over earlier ones.
-    backendConfig: (backend) =>
-      new Map(
-        ['', backend].flatMap((scope) =>
-          settings.filter((setting) => setting.backend === scope).map(({ key, value }) => [key, value] as const),
-        ),
-      ),
-    findExaminer,
-    runModelCode: flags.run,
-  };
-}
-
-function parseBackendConfig(text: string): { backend: string; key: string; value: string } {
-  const [, backend = '', key = '', value = ''] = /^(?:([^,=]*),)?([^=]*)=?(.*)$/s.exec(text) ?? [];
-  return { backend, key, value };
-}
-
-function parseBoolean(text: string): boolean {
-  if (/^(?:true|1|on)$/i.test(text)) return true;
-  if (/^(?:false|0|off)$/i.test(text)) return false;
-  throw new InvalidArgumentError('true or false is expected.');
-}
-
-function parseGpus(text: string): readonly number[] {
-  if (!/^(?:\d+(?:,\d+)*)?$/.test(text)) throw new InvalidArgumentError('GPUs are numbers with commas between.');
-  return text === '' ? [] : text.split(',').map(Number);
-}
-
-function collect(value: string, previous: readonly string[]): readonly string[] {
-  return [...previous, value];
 }

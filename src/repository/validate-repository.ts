@@ -56,7 +56,27 @@ export async function validateRepositories(
     if (model === undefined) findings.push(duplicate(name, places.get(name) as string[]));
     else findings.push(...model.findings);
   }
-  return { repositories, models: names, findings, judged: models };
+  return { repositories, models: names, findings: gatherHostFindings(findings), judged: models };
+}
+
+/** Rules that speak of this machine and not of a model. */
+const ABOUT_HOST: ReadonlySet<string> = new Set(['python-not-run', 'onnx-runtime-missing']);
+
+/** Tells what is missing on this machine once, not for every model. */
+function gatherHostFindings(findings: readonly Finding[]): Finding[] {
+  const counts = new Map<string, number>();
+  for (const { rule, message } of findings) {
+    if (ABOUT_HOST.has(rule)) counts.set(message, (counts.get(message) ?? 0) + 1);
+  }
+  const told = new Set<string>();
+  return findings.flatMap((finding) => {
+    const count = ABOUT_HOST.has(finding.rule) ? (counts.get(finding.message) ?? 0) : 1;
+    if (count < 2) return [finding];
+    if (told.has(finding.message)) return [];
+    told.add(finding.message);
+    const { position: _, model: __, ...rest } = finding;
+    return [{ ...rest, message: `${finding.message} (this concerns ${count} models)` }];
+  });
 }
 
 function duplicate(name: string, repositories: readonly string[]): Finding {

@@ -51,6 +51,20 @@ export const KINDS: readonly Kind[] = [
   ]),
   repositoryKind('repository-serve', true, ({ triton }) => ['--serve', `${triton} serve {repos} ${SERVE_PORTS}`]),
   {
+    name: 'effective',
+    slow: false,
+    arguments: ({ recordings, triton, json }) => [
+      path.resolve(import.meta.dirname, '../../../test/conformance/check_effective.py'),
+      recordings,
+      ...['--validate', `${triton} repo validate {repo} --format json --show-effective {args}`],
+      ...['--json', json, '--jobs', '2'],
+    ],
+    read: ({ json }) => {
+      const rows = JSON.parse(readFileSync(json, 'utf8')) as { name: string; result: Verdict }[];
+      return new Map(rows.map((row) => [row.name, row.result]));
+    },
+  },
+  {
     name: 'image-client',
     slow: false,
     arguments: ({ recordings, triton, json }) => [

@@ -5,6 +5,7 @@ import { writePbtxt } from '../../modelconfig/pbtxt/write-pbtxt.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { ValidatedModel } from '../../repository/validate-model.js';
 import type { ValidationReport } from '../../repository/validate-repository.js';
+import { RawJson } from '../raw-json.js';
 
 /** One completed configuration. */
 export interface EffectiveModel {
@@ -14,7 +15,7 @@ export interface EffectiveModel {
   /** True when the user wrote none. */
   readonly generated: boolean;
   /** As the server's endpoint answers it. */
-  readonly config: unknown;
+  readonly config: RawJson;
   readonly added: readonly { readonly field: string; readonly reason: string }[];
 }
 
@@ -24,7 +25,7 @@ export function effectiveModels(report: ValidationReport): EffectiveModel[] {
     model: name,
     file: polled.configPath,
     generated: !polled.configProvided,
-    config: JSON.parse(configToJson(config)) as unknown,
+    config: new RawJson(configToJson(config)),
     added: configAdditions(polled.given, config).map(({ path, reason }) => ({ field: fieldText(path), reason })),
   }));
 }

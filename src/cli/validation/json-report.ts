@@ -1,4 +1,5 @@
 import type { ValidationReport } from '../../repository/validate-repository.js';
+import { stringifyJson } from '../raw-json.js';
 import { countFindings } from './count-findings.js';
 import { effectiveModels } from './effective.js';
 
@@ -11,5 +12,5 @@ export function reportJson(report: ValidationReport, showEffective = false): str
   const shown = findings.map(({ position, ...finding }) => ({ ...finding, ...position }));
   const effective = showEffective ? { effective: effectiveModels(report) } : {};
   const content = { repositories, models: models.length, ...countFindings(findings), findings: shown, ...effective };
-  return `${JSON.stringify(content, null, 2)}\n`;
+  return `${stringifyJson(content)}\n`;
 }

@@ -1,0 +1,53 @@
+/** `triton repo fmt PATH...`: brings configurations into their canonical form, comments kept. */
+import { buffer } from 'node:stream/consumers';
+import type { Command as Commander } from 'commander';
+import { syntaxRemedy } from '../modelconfig/pbtxt/syntax-remedy.js';
+import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../repository/format-configs.js';
+import type { Command } from './main.js';
+import { reportFailure } from './report-failure.js';
+import { runSubcommand, subcommand } from './subcommand.js';
+
+/** 0 when all is in canonical form (now); 1 when --check finds a file that is not, or one cannot be read; 2 for arguments. */
+export const run: Command = (args) => {
+  const command = subcommand('triton repo fmt', 'bring configurations into their canonical form; comments are kept')
+    .argument('<path...>', "configuration files, folders of models, or repositories; '-' reads a text and prints it")
+    .option('--check', 'change nothing; exit status 1 when a file is not in canonical form');
+  return runSubcommand(command, args, format);
+};
+
+async function format(command: Commander): Promise<number> {
+  const { check = false } = command.opts<{ check?: boolean }>();
+  let status = 0;
+  try {
+    for (const place of command.args) {
+      if (place === '-') {
+        status = Math.max(status, await formatInput(check));
+        continue;
+      }
+      const files = await configFilesOf(place);
+      if (files.length === 0) process.stderr.write(`triton repo fmt: no configurations in '${place}'\n`);
+      for (const file of files) status = Math.max(status, report(await formatConfigFile(file, !check), check));
+    }
+  } catch (reason) {
+    return reportFailure('triton repo fmt', reason);
+  }
+  return status;
+}
+
+function report({ file, outcome, errors }: FormattedFile, check: boolean): number {
+  for (const { position, message } of errors) {
+    const help = syntaxRemedy(message);
+    process.stderr.write(`${file}:${position.line}:${position.column}: error: ${message}\n`);
+    if (help !== undefined) process.stderr.write(`  help: ${help}\n`);
+  }
+  if (outcome === 'changed') process.stdout.write(`${check ? 'not in canonical form' : 'formatted'}: ${file}\n`);
+  return outcome === 'unreadable' || (check && outcome === 'changed') ? 1 : 0;
+}
+
+async function formatInput(check: boolean): Promise<number> {
+  const text = await buffer(process.stdin);
+  const formatted = formatConfigText(text);
+  if (typeof formatted !== 'string') return report({ file: '-', outcome: 'unreadable', errors: formatted }, check);
+  if (!check) process.stdout.write(formatted);
+  return check && formatted !== text.toString('utf8') ? 1 : 0;
+}

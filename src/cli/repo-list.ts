@@ -1,0 +1,65 @@
+/** `triton repo list DIR...`: the models of repositories, with what a server would make of each. */
+import Table from 'cli-table3';
+import { Option } from 'commander';
+import { describeModel, type ModelDescription } from '../repository/describe-model.js';
+import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
+import { formatBytes } from './format-bytes.js';
+import type { Command } from './main.js';
+import { runSubcommand, subcommand } from './subcommand.js';
+import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
+
+/** 0 when the repositories could be listed, whatever is wrong with their models; 1 when not, 2 for unusable arguments. */
+export const run: Command = (args) => {
+  const command = subcommand('triton repo list', 'list the models of repositories')
+    .argument('<directory...>', 'repositories')
+    .addOption(new Option('--format <form>', 'form of the list').choices(['text', 'json']).default('text'));
+  return runSubcommand(addServerOptions(command), args, async () => {
+    const flags = command.opts<ServerFlags & { format: string }>();
+    const report = await validateRepositories(command.args, await validateOptions(flags));
+    const models = await Promise.all([...report.judged.values()].map(describeModel));
+    models.sort((a, b) => (a.name < b.name ? -1 : 1));
+    process.stdout.write(flags.format === 'json' ? json(models) : text(models));
+    return complain(report);
+  });
+};
+
+/** Prints what is wrong with the repositories themselves, and with models that are there twice. */
+export function complain(report: ValidationReport): number {
+  const outside = report.findings.filter(({ model }) => model === undefined || !report.judged.has(model));
+  for (const { message, severity, remedy } of outside) {
+    process.stderr.write(`triton repo: ${severity}: ${message}${remedy === undefined ? '' : `. ${remedy}`}\n`);
+  }
+  return outside.some(({ severity }) => severity === 'error') ? 1 : 0;
+}
+
+function json(models: readonly ModelDescription[]): string {
+  const rows = models.map(({ name, directory, backend, versions, maxBatchSize, bytes, errors, warnings }) => ({
+    ...{ name, directory, backend, versions, maxBatchSize, bytes, errors, warnings },
+  }));
+  return `${JSON.stringify(rows, null, 2)}\n`;
+}
+
+function text(models: readonly ModelDescription[]): string {
+  const table = new Table({
+    head: ['model', 'backend', 'versions', 'max batch', 'size', 'state'],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'left', 'left', 'right', 'right', 'left'],
+  });
+  for (const model of models) {
+    table.push([
+      model.name,
+      model.backend || '?',
+      model.versions.join(', ') || '-',
+      model.maxBatchSize === undefined ? '?' : String(model.maxBatchSize),
+      formatBytes(model.bytes),
+      stateOf(model),
+    ]);
+  }
+  return models.length === 0 ? 'no models\n' : `${table.toString()}\n`;
+}
+
+/** One or two words on a model. */
+export function stateOf({ errors, warnings }: ModelDescription): string {
+  if (errors > 0) return `${errors} error${errors === 1 ? '' : 's'}`;
+  return warnings > 0 ? `ready, ${warnings} warning${warnings === 1 ? '' : 's'}` : 'ready';
+}

@@ -1,0 +1,96 @@
+/** `triton repo show MODEL --repository DIR`: everything about one model. */
+import Table from 'cli-table3';
+import { type Command as Commander, Option } from 'commander';
+import { nearestName } from '../modelconfig/nearest-name.js';
+import { describeModel, type ModelDescription } from '../repository/describe-model.js';
+import type { ValidatedModel } from '../repository/validate-model.js';
+import { validateRepositories } from '../repository/validate-repository.js';
+import { formatBytes } from './format-bytes.js';
+import type { Command } from './main.js';
+import { RawJson, stringifyJson } from './raw-json.js';
+import { stateOf } from './repo-list.js';
+import { runSubcommand, subcommand } from './subcommand.js';
+import { annotatedConfig } from './validation/effective.js';
+import { reportText } from './validation/text-report.js';
+import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
+
+interface Flags extends ServerFlags {
+  readonly repository: readonly string[];
+  readonly format: 'text' | 'json';
+}
+
+/** 0 when a server would bring the model up, 1 when not or when there is no such model, 2 for unusable arguments. */
+export const run: Command = (args) => {
+  const command = subcommand('triton repo show', 'show one model: metadata, completed configuration, files, faults')
+    .argument('<model>', 'name of the model')
+    .requiredOption('--repository <directory>', 'its repository; may be repeated', collect)
+    .addOption(new Option('--format <form>', 'form of the answer').choices(['text', 'json']).default('text'))
+    .allowExcessArguments(false);
+  return runSubcommand(addServerOptions(command), args, show);
+};
+
+async function show(command: Commander): Promise<number> {
+  const flags = command.opts<Flags>();
+  const [name = ''] = command.args;
+  const report = await validateRepositories(flags.repository, await validateOptions(flags));
+  const model = report.judged.get(name);
+  if (model === undefined) {
+    process.stderr.write(`triton repo show: ${absence(name, report)}\n`);
+    return 1;
+  }
+  const description = await describeModel(model);
+  if (flags.format === 'json') {
+    const { config, ...facts } = description;
+    const raw = config === undefined ? {} : { config: new RawJson(config) };
+    process.stdout.write(`${stringifyJson({ ...facts, ...raw, findings: model.findings })}\n`);
+  } else {
+    process.stdout.write(text(description, model));
+    const own = { ...report, models: [name], findings: model.findings };
+    if (model.findings.length > 0) process.stdout.write(`\n${await reportText(own)}`);
+  }
+  return description.errors > 0 ? 1 : 0;
+}
+
+function absence(name: string, report: Awaited<ReturnType<typeof validateRepositories>>): string {
+  const twice = report.findings.find(({ model }) => model === name);
+  if (twice !== undefined) return twice.message;
+  const [broken] = report.findings.filter(({ rule }) => rule === 'repository');
+  if (broken !== undefined) return broken.message;
+  const near = nearestName(name, report.models);
+  const known = report.models.length === 0 ? 'there are no models' : `there are ${report.models.join(', ')}`;
+  return `no model '${name}' in ${report.repositories.join(', ')}; ${near === undefined ? known : `did you mean '${near}'?`}`;
+}
+
+function text(description: ModelDescription, model: ValidatedModel): string {
+  const { name, directory, backend, versions, bytes, files, onnx, metadata } = description;
+  const parts = [
+    `${name}: ${stateOf(description)}`,
+    `  folder    ${directory} (${formatBytes(bytes)})`,
+    `  backend   ${backend || '?'}`,
+    `  versions  ${versions.join(', ') || '-'}`,
+  ];
+  if (onnx !== undefined) {
+    const opsets = Object.entries(onnx.opsets).map(([domain, version]) => `${domain} ${version}`);
+    const by = onnx.producer === '' ? '' : `, made by ${onnx.producer}`;
+    parts.push(`  onnx      ${onnx.nodes} nodes, IR version ${onnx.irVersion}, opset ${opsets.join(', ')}${by}`);
+    for (const [key, value] of Object.entries(onnx.metadata)) parts.push(`            ${key}: ${value}`);
+  }
+  if (metadata !== undefined) parts.push('', tensorTable(metadata));
+  parts.push('', ...files.map((file) => `  ${formatBytes(file.bytes).padStart(8)}  ${file.path}`));
+  if (model.config !== undefined && versions.length > 0) {
+    parts.push('', annotatedConfig({ polled: model.polled, config: model.config }).trimEnd());
+  }
+  return `${parts.join('\n')}\n`;
+}
+
+function tensorTable({ inputs, outputs }: NonNullable<ModelDescription['metadata']>): string {
+  const table = new Table({ head: ['', 'tensor', 'datatype', 'shape'], style: { head: [], border: [] } });
+  for (const [kind, tensors] of [['input', inputs] as const, ['output', outputs] as const]) {
+    for (const { name, datatype, shape } of tensors) table.push([kind, name, datatype, `[${shape.join(',')}]`]);
+  }
+  return table.toString();
+}
+
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
