@@ -1,6 +1,6 @@
 import type { BackendRow, ModelRow } from '../engine/engine.js';
 import type { IndexEntry, InferenceEngine, ReadyModel } from '../engine/engine-api.js';
-import { invalidArg, type TritonError } from '../protocol/error.js';
+import { TritonError } from '../protocol/error.js';
 
 /** What the server needs of an engine besides answering requests: tables and an end in good order. */
 export interface ServedEngine extends InferenceEngine {
@@ -93,7 +93,7 @@ export class UnavailableEngine implements ServedEngine {
   }
 }
 
-/** 400, not the 503 of a server that is stopping (spec: model repositories, section 8.8). */
+/** The answer to everything but health, metadata and settings. */
 function notReady(): TritonError {
-  return invalidArg('Server not ready');
+  return new TritonError('UNAVAILABLE', 'Server not ready');
 }
