@@ -20,6 +20,7 @@ import { findReady, requireReady } from './lifecycle/find-ready.js';
 import type { EngineContext } from './lifecycle/model-lifecycle.js';
 import { ModelManager } from './lifecycle/model-manager.js';
 import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
+import { PollLoop } from './lifecycle/poll-loop.js';
 import { stopEngine } from './lifecycle/stop.js';
 import { ThreadBudget } from './lifecycle/thread-budget.js';
 import type { LoadedModel } from './loaded-model.js';
@@ -59,6 +60,7 @@ export class Engine implements InferenceEngine {
   #state: 'starting' | 'ready' | 'failed' | 'exiting' = 'starting';
   #startError: TritonError | undefined;
   #managing = 0;
+  #polling: PollLoop | undefined;
 
   private constructor(options: EngineOptions) {
     this.#options = options;
@@ -91,7 +93,7 @@ export class Engine implements InferenceEngine {
   /** Rows of the models' table. */
   modelRows(): ModelRow[] {
     return this.#records().flatMap((record): ModelRow[] => {
-      const { name, versions } = record;
+      const { id: name, versions } = record;
       if (versions.length === 0) return [{ name, version: '-', status: 'Not loaded: No model version was found' }];
       return versions.map(({ version, state, reason }) => ({
         name,
@@ -111,7 +113,7 @@ export class Engine implements InferenceEngine {
 
   /** State and reason of a version, for tests and tables; undefined when it is not known. */
   versionState(name: string, version: string): { readonly state: ModelState; readonly reason: string } | undefined {
-    return this.#manager?.lifecycle.records.get(name)?.find(version);
+    return this.#manager?.record(name)?.find(version);
   }
 
   isLive(): boolean {
@@ -137,17 +139,18 @@ export class Engine implements InferenceEngine {
 
   isModelReady(name: string, version: string): boolean | Promise<boolean> {
     const wanted = parseVersionArgument(version);
-    const model = findReady(this.#readyManager().lifecycle.records.get(name), wanted);
-    return model?.checkReady() ?? false;
+    const manager = this.#readyManager();
+    // With namespaces a name may be ambiguous: then it is not ready either.
+    if (manager.readyVersions(name).length === 0 || !manager.isUnambiguous(name)) return false;
+    return findReady(manager.record(name), wanted)?.checkReady() ?? false;
   }
 
   model(name: string, version: string): ReadyModel {
-    const manager = this.#readyManager();
-    return requireReady(manager.lifecycle.records.get(name), name, parseVersionArgument(version));
+    return requireReady(this.#readyManager().record(name), name, parseVersionArgument(version));
   }
 
   readyVersions(name: string): readonly string[] {
-    return this.#manager?.lifecycle.records.get(name)?.ready.map((model) => model.version) ?? [];
+    return this.#manager?.readyVersions(name) ?? [];
   }
 
   readyModels(): readonly ReadyModel[] {
@@ -169,8 +172,11 @@ export class Engine implements InferenceEngine {
     let models: readonly LoadedModel[];
     if (name === '') {
       models = this.#loaded();
+      // The original looks every model up again by what it is called, which with namespaces no name is.
+      const [first] = this.#options.modelNamespacing === true ? this.#records() : [];
+      if (first !== undefined) throw invalidArg(`Request for unknown model: '${first.id}' is not found`);
     } else {
-      models = manager.lifecycle.records.get(name)?.ready ?? [];
+      models = manager.isUnambiguous(name) ? (manager.record(name)?.ready ?? []) : [];
       if (models.length === 0) throw invalidArg(`requested model '${name}' is not available`);
       if (wanted !== '') {
         models = models.filter((model) => model.version === wanted);
@@ -187,7 +193,7 @@ export class Engine implements InferenceEngine {
   async load(name: string, parameters: LoadParameters): Promise<void> {
     const manager = this.#controlledManager();
     checkModelName(name);
-    await this.#managed(() => manager.load(name, parameters));
+    await this.#managed(() => manager.load([name], parameters));
   }
 
   async unload(name: string, unloadDependents: boolean): Promise<void> {
@@ -202,12 +208,22 @@ export class Engine implements InferenceEngine {
     }
   }
 
+  /** Begins to follow the repositories, in mode poll. To be called once the server listens; `stop` ends it. */
+  beginPolling(): void {
+    const { modelControlMode, repositoryPollSeconds = 0 } = this.#options;
+    const manager = this.#manager;
+    if (modelControlMode !== 'poll' || repositoryPollSeconds <= 0 || manager === undefined) return;
+    this.#polling = new PollLoop(() => this.#managed(() => manager.poll()), repositoryPollSeconds);
+    this.#polling.start();
+  }
+
   /**
    * Stops: nothing is accepted any more, what is on its way is answered, models are unloaded. Rejects with INTERNAL
    * `Exit timeout expired. Exiting immediately.` when that takes longer than the grace time; then `exitNow` is the way.
    */
   async stop(graceMs: number): Promise<void> {
     this.#state = 'exiting';
+    this.#polling?.stop();
     await stopEngine({
       graceMs,
       log: this.#options.log,
@@ -261,17 +277,18 @@ export class Engine implements InferenceEngine {
     if (names.includes('*')) {
       return invalidArg("Wildcard model name '*' must be the ONLY startup model if specified at all.");
     }
-    const loads = await Promise.allSettled([...new Set(names)].sort().map((name) => manager.load(name, {})));
-    const errors = loads.flatMap((load) => (load.status === 'rejected' ? [TritonError.from(load.reason)] : []));
-    if (errors.length === 0) return undefined;
-    const failures = errors.filter((error) => error.code === 'INVALID_ARG');
-    if (failures.length < errors.length) return new TritonError('INTERNAL', 'failed to load all models');
-    return invalidArg(failures.map((error) => error.message).join(''));
+    try {
+      await manager.load([...new Set(names)].sort());
+      return undefined;
+    } catch (reason) {
+      const error = TritonError.from(reason);
+      return error.code === 'INVALID_ARG' ? error : new TritonError('INTERNAL', 'failed to load all models');
+    }
   }
 
   #records(): readonly ModelRecord[] {
     const records = [...(this.#manager?.lifecycle.records.values() ?? [])];
-    return records.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+    return records.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
   }
 
   #loaded(): LoadedModel[] {

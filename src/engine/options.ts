@@ -39,6 +39,10 @@ export interface EngineOptions {
   readonly cacheConfig?: readonly CacheSetting[];
   /** --cache-directory: named in messages about caches. Default /opt/tritonserver/caches. */
   readonly cacheDirectory?: string;
+  /** --model-namespacing: models of the same name in several repositories. Default false. */
+  readonly modelNamespacing?: boolean;
+  /** Mode poll: seconds between looks at the repositories; 0 = they are never looked at again. */
+  readonly repositoryPollSeconds?: number;
   /** Loads at the same time. Default 4. */
   readonly modelLoadThreads?: number;
   /** Further attempts after a failed load. Default 0. */

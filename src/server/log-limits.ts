@@ -3,9 +3,6 @@ import type { ServerOptions } from './options/server-options.js';
 
 /** Says which options were taken although this server does not do all that they ask for. */
 export function logLimits(options: ServerOptions, log: ServerLog): void {
-  if (options.modelControlMode === 'poll') {
-    log.info('--model-control-mode=poll: changes of the repository are not followed; restart to pick them up');
-  }
   if (options.rateLimit) {
     log.warning('--rate-limit=execution_count: executions are limited by the number of instances, not by resources');
   }

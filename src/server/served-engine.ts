@@ -10,6 +10,8 @@ export interface ServedEngine extends InferenceEngine {
   readonly hasRepository: boolean;
   backendRows(): readonly BackendRow[];
   modelRows(): readonly ModelRow[];
+  /** Begins to follow the repositories where the options say so. */
+  beginPolling(): void;
   /** Answers what is in flight and unloads; rejects with INTERNAL when that takes longer. */
   stop(graceMs: number): Promise<void>;
   /** Ends the process at once without aborting it. */
@@ -83,6 +85,8 @@ export class UnavailableEngine implements ServedEngine {
   modelRows(): readonly never[] {
     return [];
   }
+
+  beginPolling(): void {}
 
   stop(graceMs: number): Promise<void> {
     return this.#stop(graceMs);

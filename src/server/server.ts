@@ -71,6 +71,7 @@ export async function startServer(
     ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes)
     : undefined;
   const endpoints = await startEndpoints(context, engine, metrics);
+  engine.beginPolling();
   let stopping: Promise<boolean> | undefined;
   return {
     ports: { http: endpoints.http?.port, grpc: endpoints.grpc?.port, metrics: endpoints.metrics?.port },
@@ -118,7 +119,8 @@ async function handleStartError(
   const hints = options.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
   if (!options.exitOnError) {
-    log.error(`${error.toStatusText()}${hint}`);
+    log.error(error.toStatusText());
+    for (const text of hints) log.error(`Check --model-repository: ${text}`);
     return;
   }
   await stopEngine(engine, log, new CountDown(options.exitTimeoutSeconds));

@@ -19,6 +19,8 @@ export async function startEngine(options: ServerOptions, log: ServerLog): Promi
     loadModels: options.loadModels,
     strictReadiness: options.strictReadiness,
     modelConfigName: options.modelConfigName,
+    modelNamespacing: options.modelNamespacing,
+    repositoryPollSeconds: options.repositoryPollSeconds,
     repoAgentDirectory: options.repoagentDirectory,
     cacheConfig: options.cacheConfig,
     cacheDirectory: options.cacheDirectory,

@@ -2,12 +2,15 @@ import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { checkEnsembleGraph, type Member } from '../../repository/ensemble-graph.js';
-import type { PolledModel } from '../../repository/poll-model.js';
+import { type ModelPlace, modelId } from './model-place.js';
 import type { ModelRecord } from './model-record.js';
 
 interface Node {
+  readonly place: ModelPlace;
   /** As polled last without a fault. */
-  model: PolledModel;
+  readonly config: ModelConfig;
+  /** Names of the models that an ensemble runs; none for other models. */
+  readonly members: readonly string[];
   /** False for a model that serves just because an ensemble needs it. */
   asked: boolean;
   /** Why the ensemble does not fit its members. */
@@ -27,133 +30,158 @@ export function membersOf(config: ModelConfig): string[] {
 
 /** The models that are to serve, and which ensembles need which of them (spec: model repository, section 4.1 B). */
 export class ModelGraph {
+  /** By id. */
   readonly #nodes = new Map<string, Node>();
+  readonly #byName = new Map<string, Set<Node>>();
+  readonly #ensembles = new Set<Node>();
   readonly #records: ReadonlyMap<string, ModelRecord>;
 
-  /** `records`: what is loaded. */
+  /** `records`: what is loaded, by id. */
   constructor(records: ReadonlyMap<string, ModelRecord>) {
     this.#records = records;
   }
 
-  has(name: string): boolean {
-    return this.#nodes.has(name);
+  /** Every model. */
+  places(): ModelPlace[] {
+    return [...this.#nodes.values()].map(({ place }) => place);
   }
 
-  /** What was polled of a model. */
-  model(name: string): PolledModel | undefined {
-    return this.#nodes.get(name)?.model;
+  /** The models of a name: more than one only with namespaces. */
+  named(name: string): ModelPlace[] {
+    return [...(this.#byName.get(name) ?? [])].map(({ place }) => place);
+  }
+
+  /** True when there is, or once was, a model of the name. */
+  knows(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  /** The configuration that was polled of a model. */
+  config(id: string): ModelConfig | undefined {
+    return this.#nodes.get(id)?.config;
   }
 
   /** Enters a model. `asked`: by its own name, not just for an ensemble; once asked for it stays so. */
-  set(model: PolledModel, asked: boolean): void {
-    const before = this.#nodes.get(model.name);
-    this.#nodes.set(model.name, { model, asked: asked || (before?.asked ?? false) });
+  set(place: ModelPlace, config: ModelConfig, asked: boolean): void {
+    const before = this.#nodes.get(place.id);
+    this.delete(place.id);
+    const node: Node = { place, config, members: membersOf(config), asked: asked || (before?.asked ?? false) };
+    this.#nodes.set(place.id, node);
+    const namesakes = this.#byName.get(place.name);
+    if (namesakes === undefined) this.#byName.set(place.name, new Set([node]));
+    else namesakes.add(node);
+    if (node.members.length > 0) this.#ensembles.add(node);
   }
 
   /** Notes that a model was asked for by its own name. */
-  ask(name: string): void {
-    const node = this.#nodes.get(name);
+  ask(id: string): void {
+    const node = this.#nodes.get(id);
     if (node !== undefined) node.asked = true;
   }
 
   /** Notes how a load ended. */
-  loadEnded(name: string, error: TritonError | undefined): void {
-    const node = this.#nodes.get(name);
+  loadEnded(id: string, error: TritonError | undefined): void {
+    const node = this.#nodes.get(id);
     if (node === undefined) return;
     delete node.loadError;
     if (error === undefined) return;
-    const start = `load failed for model '${name}': `;
+    const start = `load failed for model '${id}': `;
     node.loadError = error.message.startsWith(start) ? error.message.slice(start.length).trimEnd() : error.message;
   }
 
-  delete(name: string): void {
-    this.#nodes.delete(name);
+  delete(id: string): void {
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    this.#nodes.delete(id);
+    this.#byName.get(node.place.name)?.delete(node);
+    this.#ensembles.delete(node);
   }
 
-  /** Ensembles that need one of these models, also through other ensembles; members before those that need them. */
-  usersOf(names: Iterable<string>): string[] {
+  /** The model that a step of an ensemble means: in the ensemble's own namespace, else wherever there is just one. */
+  resolve(ensemble: string, name: string): ModelPlace | undefined {
+    const node = this.#nodes.get(ensemble);
+    return node === undefined ? undefined : this.#resolve(node, name)?.place;
+  }
+
+  /** Ensembles that need one of these models, also through other ensembles. */
+  usersOf(places: Iterable<ModelPlace>): string[] {
     const users = new Set<string>();
-    const open = [...names];
-    for (const name of open) {
-      for (const [user, { model }] of this.#nodes) {
-        if (users.has(user) || !membersOf(model.config).includes(name)) continue;
-        users.add(user);
-        open.push(user);
+    const open = [...places];
+    for (const place of open) {
+      for (const ensemble of this.#ensembles) {
+        if (users.has(ensemble.place.id) || !ensemble.members.includes(place.name)) continue;
+        const own = this.#nodes.get(modelId(ensemble.place.namespace, place.name));
+        if (own !== undefined && own.place.id !== place.id) continue; // means another of the same name
+        users.add(ensemble.place.id);
+        open.push(ensemble.place);
       }
     }
-    return this.membersFirst(users);
+    return [...users];
   }
 
-  /** A model with everything that is connected with it through ensembles, whichever way. */
-  relatedTo(name: string): string[] {
-    const related = new Set([name]);
-    for (const current of related) {
-      const node = this.#nodes.get(current);
-      if (node !== undefined) for (const member of membersOf(node.model.config)) related.add(member);
-      for (const [user, { model }] of this.#nodes) if (membersOf(model.config).includes(current)) related.add(user);
+  /** Names of all models that are connected with one of these names through ensembles, whichever way. */
+  relatedTo(names: Iterable<string>): ReadonlySet<string> {
+    const related = new Set(names);
+    for (const name of related) {
+      for (const { members } of this.#byName.get(name) ?? []) for (const member of members) related.add(member);
+      for (const { place, members } of this.#ensembles) if (members.includes(name)) related.add(place.name);
     }
-    return [...related];
+    return related;
   }
 
-  /** Members of an ensemble, also of ensembles in it, that nobody asked for and nothing but it needs. */
-  neededOnlyBy(name: string): string[] {
-    const going = new Set([name]);
-    for (const current of going) {
-      const node = this.#nodes.get(current);
-      for (const member of node === undefined ? [] : membersOf(node.model.config)) {
-        const found = this.#nodes.get(member);
-        if (found === undefined || found.asked) continue;
-        const users = [...this.#nodes].filter(([, { model }]) => membersOf(model.config).includes(member));
-        if (users.every(([user]) => going.has(user))) going.add(member);
+  /** Members of ensembles, also of ensembles in them, that nobody asked for and nothing but these ensembles needs. */
+  neededOnlyBy(ids: Iterable<string>): ModelPlace[] {
+    const given = new Set(ids);
+    const going = new Set(given);
+    for (const id of going) {
+      for (const member of this.memberIds(id)) {
+        if (this.#nodes.get(member)?.asked !== false) continue;
+        const users = [...this.#ensembles].filter((user) => this.memberIds(user.place.id).includes(member));
+        if (users.every(({ place }) => going.has(place.id))) going.add(member);
       }
     }
-    going.delete(name);
-    return [...going];
+    return [...going].flatMap((id) => (given.has(id) ? [] : (this.#nodes.get(id)?.place ?? [])));
   }
 
-  /** Names in an order in which every ensemble comes after its members; those of a circle as they were given. */
-  membersFirst(names: Iterable<string>): string[] {
-    const ordered: string[] = [];
-    const seen = new Set<string>();
-    const wanted = new Set(names);
-    const visit = (name: string): void => {
-      if (seen.has(name)) return;
-      seen.add(name);
-      const node = this.#nodes.get(name);
-      if (node !== undefined) for (const member of membersOf(node.model.config)) visit(member);
-      if (wanted.has(name)) ordered.push(name);
-    };
-    for (const name of wanted) visit(name);
-    return ordered;
+  /** Ids of the members of an ensemble that are there; none for other models. */
+  memberIds(id: string): string[] {
+    const node = this.#nodes.get(id);
+    return node === undefined ? [] : node.members.flatMap((name) => this.#resolve(node, name)?.place.id ?? []);
   }
 
   /** The first fault in an ensemble's place among the models, whether they are loaded or not. */
-  checkPlace(name: string): TritonError | undefined {
-    return this.#check(name, (rule) => PLACE_RULES.has(rule));
+  checkPlace(id: string): TritonError | undefined {
+    return this.#check(id, (rule) => PLACE_RULES.has(rule));
   }
 
   /** The first fault of an ensemble beside its members as they are loaded; it is remembered for its users. */
-  check(name: string): TritonError | undefined {
-    return this.#check(name, () => true);
+  check(id: string): TritonError | undefined {
+    return this.#check(id, () => true);
   }
 
-  #check(name: string, counts: (rule: string) => boolean): TritonError | undefined {
-    const node = this.#nodes.get(name)!;
+  #check(id: string, counts: (rule: string) => boolean): TritonError | undefined {
+    const node = this.#nodes.get(id)!;
     delete node.problem;
-    const faults = checkEnsembleGraph(node.model.config, (member) => this.#member(member));
+    const faults = checkEnsembleGraph(node.config, (name) => this.#member(this.#resolve(node, name)));
     const fault = faults.find(({ rule }) => counts(rule));
     if (fault === undefined) return undefined;
     node.problem = fault.message;
     return new TritonError(fault.code, fault.message);
   }
 
-  #member(name: string): Member | undefined {
-    const node = this.#nodes.get(name);
+  #resolve(ensemble: Node, name: string): Node | undefined {
+    const own = this.#nodes.get(modelId(ensemble.place.namespace, name));
+    if (own !== undefined) return own;
+    const [first, ...others] = this.#byName.get(name) ?? [];
+    return others.length === 0 ? first : undefined;
+  }
+
+  #member(node: Node | undefined): Member | undefined {
     if (node === undefined) return undefined;
-    const { model, problem, loadError } = node;
-    const ready = this.#records.get(name)?.ready ?? [];
+    const { config, problem, loadError, place } = node;
+    const ready = this.#records.get(place.id)?.ready ?? [];
     return {
-      config: ready.at(-1)?.config ?? model.config,
+      config: ready.at(-1)?.config ?? config,
       versions: ready.map(({ version }) => version),
       judged: true,
       ...(problem === undefined ? {} : { invalid: problem }),

@@ -1,6 +1,7 @@
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { selectVersions } from '../../repository/versions.js';
+import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { LoadedModel } from '../loaded-model.js';
 import { requireReady } from './find-ready.js';
 import { countInstances, type LoadContext, loadVersion } from './load-version.js';
@@ -16,12 +17,16 @@ export type EngineContext = Omit<LoadContext, 'find'>;
 
 /** A model that is to be loaded, as polling found it. */
 export interface LoadRequest {
+  /** What logs call it; differs from the name only with namespaces. */
+  readonly id: string;
   readonly name: string;
   readonly directory: string;
   readonly config: ModelConfig;
   readonly configProvided: boolean;
-  /** Versions whose files did not change keep serving when just the selection of versions differs. */
-  readonly filesUnchanged: boolean;
+  /** Whether the files of a version are as they were when it was loaded; absent = they are not. */
+  readonly filesUnchanged?: (version: string) => boolean;
+  /** How the steps of an ensemble find their models; absent = by name. */
+  readonly find?: FindModel;
 }
 
 /** What became of loading one version: the model, or why there is none. */
@@ -45,7 +50,7 @@ export class ModelLifecycle {
     this.#semaphore = new Semaphore(context.options.modelLoadThreads ?? DEFAULT_LOAD_THREADS);
   }
 
-  /** Models that were ever loaded or tried, by name. */
+  /** Models that were ever loaded or tried, by id. */
   get records(): ReadonlyMap<string, ModelRecord> {
     return this.#records;
   }
@@ -61,14 +66,14 @@ export class ModelLifecycle {
    */
   async load(request: LoadRequest): Promise<void> {
     const { log } = this.#context.options;
-    const { name } = request;
+    const { id } = request;
     const selection = await selectVersions(request.directory, request.config);
     for (const { message } of selection.ignored) log.warning(message);
     for (const { message } of selection.missing) log.error(message);
-    const record = this.#record(name);
+    const record = this.#record(request);
     if (selection.error !== undefined) {
-      log.error(`failed to load model '${name}': ${selection.error.message}`);
-      throw new TritonError(selection.error.code, `load failed for model '${name}': ${selection.error.message}\n`);
+      log.error(`failed to load model '${id}': ${selection.error.message}`);
+      throw new TritonError(selection.error.code, `load failed for model '${id}': ${selection.error.message}\n`);
     }
     const kept = this.#keptVersions(record, request, selection.versions);
     const updates: Promise<string | undefined>[] = [];
@@ -85,18 +90,18 @@ export class ModelLifecycle {
       for (const { version, model } of results) {
         if (model !== undefined) this.#discard(record, version, model);
       }
-      log.info(`failed to load '${name}'`);
+      log.info(`failed to load '${id}'`);
       record.refresh();
       const texts = failed.map((f) => `version ${f.version} is at UNAVAILABLE state: ${f.error!.toStatusText()};`);
-      throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${[...notUpdated, ...texts].join('')}\n`);
+      throw new TritonError('INVALID_ARG', `load failed for model '${id}': ${[...notUpdated, ...texts].join('')}\n`);
     }
     this.#swap(record, results, kept);
-    log.info(`successfully loaded '${name}'`);
+    log.info(`successfully loaded '${id}'`);
   }
 
   /** Takes all versions of a model out of service; they end when their last request is answered. */
-  unload(name: string): void {
-    const record = this.#records.get(name);
+  unload(id: string): void {
+    const record = this.#records.get(id);
     if (record === undefined) return;
     for (const version of record.versions) {
       if (version.state === 'READY' && version.model !== undefined) this.#retire(record, version.version);
@@ -109,11 +114,11 @@ export class ModelLifecycle {
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
-  #record(name: string): ModelRecord {
-    let record = this.#records.get(name);
+  #record({ id, name }: LoadRequest): ModelRecord {
+    let record = this.#records.get(id);
     if (record === undefined) {
-      record = new ModelRecord(name);
-      this.#records.set(name, record);
+      record = new ModelRecord(id, name);
+      this.#records.set(id, record);
     }
     return record;
   }
@@ -125,18 +130,19 @@ export class ModelLifecycle {
     versions: readonly string[],
   ): ReadonlyMap<string, LoadedModel> {
     const kept = new Map<string, LoadedModel>();
-    if (!request.filesUnchanged) return kept;
     for (const model of record.ready) {
-      if (versions.includes(model.version) && updatableInPlace(model, request.config)) kept.set(model.version, model);
+      const { version } = model;
+      if (!versions.includes(version) || request.filesUnchanged?.(version) !== true) continue;
+      if (updatableInPlace(model, request.config)) kept.set(version, model);
     }
     return kept;
   }
 
   /** Updates a version that serves on; returns what the load's error says of it when that fails. */
   async #update(record: ModelRecord, request: LoadRequest, model: LoadedModel): Promise<string | undefined> {
-    const { name, directory, config } = request;
+    const { id, directory, config } = request;
     const { version } = model;
-    this.#context.options.log.info(`loading: ${name}:${version}`);
+    this.#context.options.log.info(`loading: ${id}:${version}`);
     const state = record.version(version);
     try {
       await updateInstances(this.#context, model, directory, config);
@@ -152,14 +158,14 @@ export class ModelLifecycle {
     const { log, modelLoadRetries } = this.#context.options;
     const state = record.version(version);
     if (state.state !== 'READY') state.set('LOADING');
-    log.info(`loading: ${request.name}:${version}`);
+    log.info(`loading: ${request.id}:${version}`);
     return await this.#semaphore.run(async () => {
       for (let retries = modelLoadRetries ?? 0; ; retries--) {
         try {
           return { version, model: await this.#load(request, version, record), error: undefined };
         } catch (reason) {
           const error = TritonError.from(reason);
-          log.error(`failed to load '${request.name}' version ${version}: ${error.toStatusText()}`);
+          log.error(`failed to load '${request.id}' version ${version}: ${error.toStatusText()}`);
           if (retries > 0) continue;
           if (state.state !== 'READY') state.set('UNAVAILABLE', error.toStatusText());
           return { version, model: undefined, error };
@@ -172,11 +178,17 @@ export class ModelLifecycle {
     const { threads } = this.#context;
     const instances = await countInstances(this.#context, request.config);
     // Instances of models loaded at start are reserved before the first load, so that all get the same share.
-    if (!this.#reserved.delete(`${request.name}:${version}`)) threads.reserve(instances);
+    if (!this.#reserved.delete(`${request.id}:${version}`)) threads.reserve(instances);
     try {
-      const { directory, config, configProvided } = request;
+      const { directory, config, configProvided, find } = request;
       const { failures } = record.version(version);
-      const model = await loadVersion(this.#context, { directory, version, config, configProvided, failures });
+      const model = await loadVersion(find === undefined ? this.#context : { ...this.#context, find }, {
+        directory,
+        version,
+        config,
+        configProvided,
+        failures,
+      });
       model.instanceCount = instances;
       this.#live++;
       return model;
@@ -193,7 +205,7 @@ export class ModelLifecycle {
     const { versions } = await selectVersions(request.directory, request.config);
     const instances = await countInstances(this.#context, request.config);
     for (const version of versions) {
-      this.#reserved.add(`${request.name}:${version}`);
+      this.#reserved.add(`${request.id}:${version}`);
       this.#context.threads.reserve(instances);
     }
   }
@@ -217,7 +229,7 @@ export class ModelLifecycle {
       }
     }
     record.refresh();
-    for (const model of replaced) this.#close(model, () => {});
+    for (const model of replaced) this.#close(record, model, () => {});
   }
 
   /** Ends a version that was loaded beside one that failed. */
@@ -225,7 +237,7 @@ export class ModelLifecycle {
     const state = record.version(version);
     const serves = state.state === 'READY';
     if (!serves) state.set('UNLOADING');
-    this.#close(model, () => {
+    this.#close(record, model, () => {
       if (!serves && state.state === 'UNLOADING') state.set('UNAVAILABLE', UNLOADED);
     });
   }
@@ -235,22 +247,22 @@ export class ModelLifecycle {
     const model = state.model!;
     state.model = undefined;
     state.set('UNLOADING');
-    this.#close(model, () => {
+    this.#close(record, model, () => {
       if (state.state === 'UNLOADING') state.set('UNAVAILABLE', UNLOADED);
     });
   }
 
-  #close(model: LoadedModel, done: () => void): void {
+  #close({ id }: ModelRecord, model: LoadedModel, done: () => void): void {
     const { log } = this.#context.options;
     const closing = model
       .close()
       .catch((reason: unknown) => {
-        log.error(`failed to unload '${model.name}' version ${model.version}: ${TritonError.from(reason).message}`);
+        log.error(`failed to unload '${id}' version ${model.version}: ${TritonError.from(reason).message}`);
       })
       .then(() => {
         this.#live--;
         this.#context.threads.release(model.instanceCount);
-        log.info(`successfully unloaded '${model.name}' version ${model.version}`);
+        log.info(`successfully unloaded '${id}' version ${model.version}`);
         done();
         this.#closing.delete(closing);
       });

@@ -1,14 +1,18 @@
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { checkRepository, compareBytes, joinPath, listModels } from '../../repository/local.js';
-import { type PolledModel, pollModel } from '../../repository/poll-model.js';
 import type { IndexEntry, LoadParameters } from '../engine-api.js';
+import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options.js';
 import { removeFileOverride, writeFileOverride } from './file-override.js';
-import { ModelGraph, membersOf } from './model-graph.js';
+import { requireReady } from './find-ready.js';
+import { ModelGraph } from './model-graph.js';
 import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
-import { isModified, type ModificationTimes, modificationTimes } from './modification-times.js';
+import type { ModelPlace } from './model-place.js';
+import { type Polled, pollPlace } from './model-poller.js';
+import type { ModelRecord } from './model-record.js';
+import { isModified, type ModificationTimes, modificationTimes, unchangedVersions } from './modification-times.js';
+import { Repositories } from './repositories.js';
 
 /** What was polled of a model when it was loaded last. */
 interface ModelInfo {
@@ -19,32 +23,25 @@ interface ModelInfo {
   readonly temporary: boolean;
 }
 
-/** A model that was polled without a fault, to be loaded. */
-interface Polled {
-  readonly model: PolledModel;
-  readonly times: ModificationTimes;
-  readonly override: string | undefined;
-  /** Its files came with a load call. */
-  readonly temporary: boolean;
-  /** By its own name, not just because an ensemble needs it. */
-  readonly asked: boolean;
-}
+/** Stands for all models where operations wait for each other; no model is called so. */
+const ANY_MODEL = '*';
 
 const DUPLICATE_REASON = 'model appears in two or more repositories';
 
-/** Knows the repositories: finds, polls, loads and unloads models by name, and lists them. */
+/** Finds, polls, loads and unloads models by name, keeps ensembles and their members together, and lists all. */
 export class ModelManager {
   readonly lifecycle: ModelLifecycle;
   readonly #options: EngineOptions;
-  readonly #repositories: readonly string[];
-  readonly #infos = new Map<string, ModelInfo>();
+  readonly #repositories: Repositories;
   readonly #graph: ModelGraph;
-  /** The models of the graph as they were polled last. */
+  /** The models of the graph as they were polled last, by id. */
   readonly #polled = new Map<string, Polled>();
-  /** The last load or unload of each model: those of models that ensembles connect follow each other. */
+  /** Those that were loaded, or refused for good, by id; a model without an entry counts as changed. */
+  readonly #infos = new Map<string, ModelInfo>();
+  /** By name: the last operation on models that are called so or that ensembles connect with them. */
   readonly #operations = new Map<string, Promise<unknown>>();
 
-  private constructor(context: EngineContext, repositories: readonly string[]) {
+  private constructor(context: EngineContext, repositories: Repositories) {
     this.#options = context.options;
     this.#repositories = repositories;
     this.lifecycle = new ModelLifecycle(context);
@@ -53,72 +50,109 @@ export class ModelManager {
 
   /** Throws when a repository is no directory that can be listed. */
   static async create(context: EngineContext): Promise<ModelManager> {
-    const repositories = [...new Set(context.options.repositories)].sort(compareBytes);
-    if (repositories.length === 0) throw new TritonError('INVALID_ARG', '--model-repository must be specified');
-    for (const repository of repositories) await checkRepository(repository);
-    return new ModelManager(context, repositories);
+    return new ModelManager(context, await Repositories.open(context.options));
   }
 
   /** Loads everything that the repositories hold. Returns false when anything could not be polled or loaded. */
   async loadAll(): Promise<boolean> {
-    let complete = true;
-    const found = new Map<string, string[]>();
-    for (const repository of this.#repositories) {
-      try {
-        for (const name of await listModels(repository)) {
-          found.set(name, [...(found.get(name) ?? []), joinPath(repository, name)]);
-        }
-      } catch (reason) {
-        const { message } = TritonError.from(reason);
-        this.#options.log.error(`failed to poll model repository '${repository}': ${message}`);
-        complete = false;
-      }
-    }
-    const names = [...found.keys()].sort(compareBytes);
-    const polled = await Promise.all(
-      names.map(async (name) => {
-        const directories = found.get(name)!;
-        if (directories.length === 1) return await this.#poll(name, directories[0]!, undefined);
-        this.#options.log.error(`failed to poll model '${name}': not unique across all model repositories`);
-        return undefined;
-      }),
-    );
+    const { places, complete } = await this.#repositories.list();
+    const polled = await Promise.all(places.map((place) => pollPlace(this.#options, place, undefined)));
     const good = polled.filter((entry) => entry !== undefined);
-    if (good.length < names.length) complete = false;
-    await Promise.all(good.map(({ model }) => this.lifecycle.reserve({ ...model, filesUnchanged: false })));
-    const errors = await this.#apply(good, []);
-    return complete && errors.size === 0;
+    await this.#reserve(good);
+    const errors = await this.#change(good, []);
+    return complete && good.length === places.length && errors.size === 0;
   }
 
   /**
-   * Loads one model by name, an ensemble together with its members. Throws the server's errors (spec: model repository,
-   * section 8.3).
+   * Looks at the repositories and follows what has changed in them: loads what is new, loads anew what was touched or
+   * failed before, takes out of service what is gone. Faults are logged; whatever served before then serves on.
    */
-  load(name: string, parameters: LoadParameters): Promise<void> {
-    const held = this.#graph.relatedTo(name);
-    return this.#exclusive(held, () => this.#load(name, parameters, new Set(held)));
+  poll(): Promise<void> {
+    return this.#exclusive([ANY_MODEL], () => this.#poll());
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const { places } = await this.#repositories.list();
+      const there = new Set(places.map(({ id }) => id));
+      const gone = this.#graph.places().filter(({ id }) => !there.has(id));
+      const changed = await Promise.all(
+        places.map(async (place) =>
+          (await this.#isUnchanged(place)) ? undefined : await pollPlace(this.#options, place, undefined),
+        ),
+      );
+      await this.#change(
+        changed.filter((entry) => entry !== undefined),
+        gone,
+      );
+    } catch (reason) {
+      const { codeText, message } = TritonError.from(reason);
+      this.#options.log.error(`failed to poll model repository: ${codeText} - ${message}`);
+    }
   }
 
   /**
-   * Takes a model out of service, and the ensembles that need it; unknown names are no error. `withMembers`: also the
-   * members of an ensemble that serve just because of it.
+   * Loads models by name, ensembles together with their members; `parameters` only for a single one. Throws the server's
+   * errors (spec: model repository, section 8.3).
+   */
+  async load(names: readonly string[], parameters: LoadParameters = {}): Promise<void> {
+    let held = this.#graph.relatedTo(names);
+    for (;;) {
+      const more = await this.#exclusive(held, () => this.#load(names, parameters, held));
+      if (more.length === 0) return;
+      held = this.#graph.relatedTo([...held, ...more]);
+    }
+  }
+
+  /**
+   * Takes the models of a name out of service, and the ensembles that need them; unknown names are no error.
+   * `withMembers`: also the members of ensembles that serve just because of them.
    */
   unload(name: string, withMembers = false): Promise<void> {
-    return this.#exclusive(this.#graph.relatedTo(name), async () => {
-      await this.#apply([], [name, ...(withMembers ? this.#graph.neededOnlyBy(name) : [])]);
+    return this.#exclusive(this.#graph.relatedTo([name]), async () => {
+      const places = this.#graph.named(name);
+      const members = withMembers ? this.#graph.neededOnlyBy(places.map(({ id }) => id)) : [];
+      await this.#change([], [...places, ...members]);
     });
+  }
+
+  /**
+   * What is known of the model of a name; undefined when it was never loaded. With namespaces it throws for a name that
+   * is not there exactly once (spec: model repository, section 1.7).
+   */
+  record(name: string): ModelRecord | undefined {
+    if (this.#options.modelNamespacing !== true) return this.lifecycle.records.get(name);
+    const places = this.#graph.named(name);
+    if (places.length === 1) return this.lifecycle.records.get((places[0] as ModelPlace).id);
+    if (places.length > 1) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `There are ${places.length} identifiers of model '${name}' in global map, model namespace must be provided to resolve ambiguity.`,
+      );
+    }
+    if (this.#graph.knows(name)) {
+      throw new TritonError('NOT_FOUND', `Identifier of model '${name}' is not found in global map`);
+    }
+    throw new TritonError('INVALID_ARG', `Request for unknown model: '${name}' is not found`);
+  }
+
+  /** False with namespaces for a name that is not there exactly once. */
+  isUnambiguous(name: string): boolean {
+    return this.#options.modelNamespacing !== true || this.#graph.named(name).length === 1;
+  }
+
+  /** Versions of all models of a name that serve, as text. */
+  readyVersions(name: string): string[] {
+    const ids = this.#options.modelNamespacing === true ? this.#graph.named(name).map(({ id }) => id) : [name];
+    return ids.flatMap((id) => this.lifecycle.records.get(id)?.ready.map(({ version }) => version) ?? []);
   }
 
   /** Lists the repositories' directories with what is known of each (spec: model repository, section 8.5). */
   async index(onlyReady: boolean): Promise<IndexEntry[]> {
-    const counts = new Map<string, number>();
-    for (const repository of this.#repositories) {
-      for (const name of await listModels(repository)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
     const entries: IndexEntry[] = [];
-    for (const name of [...counts.keys()].sort(compareBytes)) {
-      const record = this.lifecycle.records.get(name);
-      if (counts.get(name)! > 1) {
+    for (const { id, name, many } of await this.#repositories.names()) {
+      const record = this.lifecycle.records.get(id);
+      if (many > 1) {
         entries.push({ name, state: 'UNAVAILABLE', reason: DUPLICATE_REASON });
       } else if (record === undefined) {
         if (!onlyReady) entries.push({ name });
@@ -135,246 +169,248 @@ export class ModelManager {
   /** Takes everything out of service and waits until it is gone. */
   async unloadAll(): Promise<void> {
     await Promise.allSettled(this.#operations.values());
-    for (const name of this.lifecycle.records.keys()) this.lifecycle.unload(name);
+    for (const id of this.lifecycle.records.keys()) this.lifecycle.unload(id);
     await this.lifecycle.settled();
     for (const info of this.#infos.values()) if (info.temporary) await removeFileOverride(info.directory);
   }
 
-  /** Runs an operation when all earlier ones on any of these models have ended. */
-  #exclusive<T>(names: readonly string[], operation: () => Promise<T>): Promise<T> {
-    const before = names.flatMap((name) => this.#operations.get(name) ?? []);
+  /** Counts the instances of all models in before the first is loaded, so that all get the same share of the cores. */
+  async #reserve(polled: readonly Polled[]): Promise<void> {
+    await Promise.all(polled.map(({ model, place }) => this.lifecycle.reserve({ ...model, ...place })));
+  }
+
+  /** Runs an operation when all earlier ones on any of these names have ended. */
+  #exclusive<T>(names: Iterable<string>, operation: () => Promise<T>): Promise<T> {
+    const held = [...names];
+    const before = held.flatMap((name) => this.#operations.get(name) ?? []);
     const result = before.length === 0 ? operation() : Promise.allSettled(before).then(operation);
-    for (const name of names) this.#operations.set(name, result);
+    for (const name of held) this.#operations.set(name, result);
     const forget = (): void => {
-      for (const name of names) if (this.#operations.get(name) === result) this.#operations.delete(name);
+      for (const name of held) if (this.#operations.get(name) === result) this.#operations.delete(name);
     };
     result.then(forget, forget);
     return result;
   }
 
-  async #load(name: string, parameters: LoadParameters, held: ReadonlySet<string>): Promise<void> {
+  /** Returns names beyond `held` that this load concerns too: nothing was done then. */
+  async #load(names: readonly string[], parameters: LoadParameters, held: ReadonlySet<string>): Promise<string[]> {
     if (parameters.files !== undefined && parameters.files.size > 0) {
-      await this.#loadFiles(name, parameters);
-      return;
+      await this.#loadFiles(names[0] as string, parameters);
+      return [];
     }
-    const directory = await this.#find(name);
-    if (directory === undefined) throw pollFailed(name);
     const entries: Polled[] = [];
-    const unchanged = await this.#isUnchanged(name, directory);
-    if (!unchanged || parameters.config !== undefined || !this.#isServing(name)) {
-      const override = parameters.config ?? (unchanged ? this.#infos.get(name)?.override : undefined);
-      const polled = await this.#poll(name, directory, override);
-      if (polled === undefined) throw pollFailed(name);
-      entries.push(polled);
+    const seen = new Set<string>();
+    const more: string[] = [];
+    const missed: string[] = [];
+    for (const name of names) {
+      if (!(await this.#pollNamed(name, { parameters, asked: true, held, entries, seen, more }))) missed.push(name);
     }
-    const config = entries[0]?.model.config ?? this.#graph.model(name)?.config;
-    const complete = config === undefined || (await this.#pollMembers(config, new Set([name]), entries));
-    this.#graph.ask(name);
-    if (entries.length > 0) {
-      const more = entries.flatMap(({ model }) => (held.has(model.name) ? [] : [model.name]));
-      const apply = () =>
-        this.#apply(
-          entries.filter((entry) => entry.asked || !this.#isCurrent(entry)),
-          [],
-        );
-      const errors = await (more.length === 0 ? apply() : this.#exclusive(more, apply));
-      const error = errors.get(name);
-      if (error !== undefined) throw error;
+    if (more.length > 0) return more;
+    for (const name of names) for (const { id } of this.#graph.named(name)) this.#graph.ask(id);
+    if (names.length > 1) await this.#reserve(entries);
+    const errors = await this.#change(entries, []);
+    const failures = [...errors].filter(([id]) => names.some((name) => this.#isNamed(id, name)));
+    if (failures.length > 0) throw joined(failures.map(([, error]) => error));
+    const [first] = missed;
+    if (first !== undefined) {
+      throw new TritonError('INTERNAL', `failed to load '${first}', failed to poll from model repository`);
     }
-    if (!complete) throw pollFailed(name);
-    if (!this.#isServing(name)) {
+    for (const name of names) {
+      if (this.readyVersions(name).length > 0) continue;
       throw new TritonError('INTERNAL', `failed to load '${name}', no version is available`);
     }
+    return [];
   }
 
-  /** Loads a model whose files came with the call. */
+  #isNamed(id: string, name: string): boolean {
+    return this.#graph.named(name).some((place) => place.id === id);
+  }
+
+  /**
+   * Polls what has changed of the models of a name and of the members of ensembles among them. Returns false when
+   * something could not be polled.
+   */
+  async #pollNamed(
+    name: string,
+    round: {
+      readonly parameters: LoadParameters;
+      readonly asked: boolean;
+      readonly held: ReadonlySet<string>;
+      readonly entries: Polled[];
+      readonly seen: Set<string>;
+      readonly more: string[];
+    },
+  ): Promise<boolean> {
+    if (round.seen.has(name)) return true;
+    round.seen.add(name);
+    if (!round.held.has(name)) {
+      round.more.push(name);
+      return true;
+    }
+    const places = await this.#repositories.find(name);
+    let complete = places.length > 0;
+    const configs: ModelConfig[] = [];
+    for (const place of places) {
+      const override = round.asked ? round.parameters.config : undefined;
+      const unchanged = await this.#isUnchanged(place);
+      const serves = (this.lifecycle.records.get(place.id)?.ready.length ?? 0) > 0;
+      let config = this.#graph.config(place.id);
+      if (!unchanged || override !== undefined || !serves) {
+        const kept = unchanged ? this.#infos.get(place.id)?.override : undefined;
+        const polled = await pollPlace(this.#options, place, override ?? kept);
+        if (polled === undefined) complete = false;
+        else round.entries.push({ ...polled, asked: round.asked });
+        config = polled?.model.config ?? config;
+      }
+      if (config !== undefined) configs.push(config);
+    }
+    for (const config of configs) {
+      if (config.platform !== ENSEMBLE_PLATFORM) continue;
+      for (const { model_name: member } of config.ensemble_scheduling?.step ?? []) {
+        if (!(await this.#pollNamed(member, { ...round, asked: false }))) complete = false;
+      }
+    }
+    return complete;
+  }
+
+  /** Loads a model whose files came with the call; no repository needs to have it. */
   async #loadFiles(name: string, parameters: LoadParameters): Promise<void> {
+    const failure = new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
     let directory: string;
     try {
       directory = await writeFileOverride(parameters);
     } catch (reason) {
-      this.#options.log.error(`failed to poll model '${name}': ${TritonError.from(reason).message}`);
-      throw pollFailed(name);
+      this.#options.log.error(`Poll failed for model directory '${name}': ${TritonError.from(reason).message}`);
+      throw failure;
     }
-    const polled = await this.#poll(name, directory, parameters.config);
+    const [known] = this.#graph.named(name);
+    const place = { ...(known ?? { id: name, name, namespace: '' }), directory };
+    const polled = await pollPlace(this.#options, place, parameters.config);
     const error =
-      polled === undefined ? pollFailed(name) : (await this.#apply([{ ...polled, temporary: true }], [])).get(name);
+      polled === undefined ? failure : (await this.#change([{ ...polled, temporary: true }], [])).get(place.id);
     if (error === undefined) return;
     await removeFileOverride(directory);
     throw error;
   }
 
   /**
-   * Polls what has changed among the members of an ensemble, also of ensembles in it, into `entries`. Returns false when
-   * one could not be polled.
-   */
-  async #pollMembers(config: ModelConfig, seen: Set<string>, entries: Polled[]): Promise<boolean> {
-    let complete = true;
-    for (const name of membersOf(config)) {
-      if (seen.has(name)) continue;
-      seen.add(name);
-      const directory = await this.#find(name);
-      if (directory === undefined) {
-        complete = false;
-        continue;
-      }
-      let member = this.#graph.model(name)?.config;
-      if (!(await this.#isUnchanged(name, directory)) || !this.#isServing(name)) {
-        const polled = await this.#poll(name, directory, undefined);
-        if (polled === undefined) complete = false;
-        else entries.push({ ...polled, asked: false });
-        member = polled?.model.config;
-      }
-      if (member !== undefined && !(await this.#pollMembers(member, seen, entries))) complete = false;
-    }
-    return complete;
-  }
-
-  /**
    * Loads what was polled, takes out of service what is gone, and loads or unloads the ensembles that any of it touches.
-   * Returns the errors of the models that could not be loaded.
+   * Returns the errors of the models that could not be loaded, by id.
    */
-  async #apply(polled: readonly Polled[], gone: readonly string[]): Promise<ReadonlyMap<string, TritonError>> {
-    const entries = new Map(polled.map((entry) => [entry.model.name, entry]));
-    for (const name of gone) {
-      this.#graph.delete(name);
-      this.#polled.delete(name);
+  async #change(polled: readonly Polled[], gone: readonly ModelPlace[]): Promise<ReadonlyMap<string, TritonError>> {
+    for (const { id } of gone) {
+      this.#graph.delete(id);
+      this.#polled.delete(id);
     }
-    for (const [name, entry] of entries) {
-      this.#graph.set(entry.model, entry.asked);
-      this.#polled.set(name, entry);
+    for (const entry of polled) {
+      this.#graph.set(entry.place, entry.model.config, entry.asked);
+      this.#polled.set(entry.place.id, entry);
     }
-    const isEnsemble = ({ model }: Polled): boolean => model.config.platform === ENSEMBLE_PLATFORM;
-    const ensembles = this.#graph.membersFirst([
-      ...polled.filter(isEnsemble).map(({ model }) => model.name),
-      ...this.#graph.usersOf([...gone, ...entries.keys()]),
-    ]);
+    const changed = polled.map(({ place }) => place);
+    const touched = new Set([...changed.map(({ id }) => id), ...this.#graph.usersOf([...gone, ...changed])]);
     const errors = new Map<string, TritonError>();
-    const refuse = (name: string, fault: TritonError): void => {
-      this.#options.log.error(fault.toStatusText());
-      this.lifecycle.unload(name);
-      errors.set(name, new TritonError('INVALID_ARG', `load failed for model '${name}': ${fault.message}\n`));
-    };
-    const load = async (entry: Polled): Promise<void> => {
-      const { name } = entry.model;
-      try {
-        await this.#loadPolled(entry);
-        this.#graph.loadEnded(name, undefined);
-      } catch (reason) {
-        const error = TritonError.from(reason);
-        errors.set(name, error);
-        this.#graph.loadEnded(name, error);
-      }
-    };
     // What no member can mend is reported before the members are loaded.
-    for (const name of ensembles) {
-      const fault = this.#graph.checkPlace(name);
-      if (fault !== undefined) refuse(name, fault);
-    }
-    await Promise.all(polled.filter((entry) => !isEnsemble(entry)).map(load));
-    for (const name of ensembles) {
-      if (errors.has(name)) continue;
-      const fault = this.#graph.check(name);
-      if (fault === undefined) await load(this.#polled.get(name)!);
-      else refuse(name, fault);
-    }
-    for (const name of gone) {
-      this.lifecycle.unload(name);
-      const info = this.#infos.get(name);
-      this.#infos.delete(name);
-      if (info?.temporary) void this.lifecycle.settled().then(() => removeFileOverride(info.directory));
+    for (const id of touched) this.#refuseAt(id, this.#isEnsemble(id) ? this.#graph.checkPlace(id) : undefined, errors);
+    const runs = new Map<string, Promise<void>>();
+    const run = (id: string): Promise<void> => {
+      let running = runs.get(id);
+      if (running === undefined) {
+        running = errors.has(id) ? Promise.resolve() : load(id);
+        runs.set(id, running);
+      }
+      return running;
+    };
+    const load = async (id: string): Promise<void> => {
+      if (this.#isEnsemble(id)) {
+        await Promise.all(this.#graph.memberIds(id).map((member) => (touched.has(member) ? run(member) : undefined)));
+        if (this.#refuseAt(id, this.#graph.check(id), errors)) return;
+      }
+      const error = await this.#loadPolled(this.#polled.get(id) as Polled);
+      this.#graph.loadEnded(id, error);
+      if (error !== undefined) errors.set(id, error);
+    };
+    await Promise.all([...touched].map(run));
+    for (const { id } of gone) {
+      this.lifecycle.unload(id);
+      const info = this.#infos.get(id);
+      this.#infos.delete(id);
+      if (info !== undefined) this.#dispose(info);
     }
     return errors;
   }
 
-  async #isUnchanged(name: string, directory: string): Promise<boolean> {
-    const info = this.#infos.get(name);
-    if (info === undefined || info.directory !== directory) return false;
-    return !isModified(info.times, await modificationTimes(directory, this.#options.log));
+  #isEnsemble(id: string): boolean {
+    return this.#graph.config(id)?.platform === ENSEMBLE_PLATFORM;
   }
 
-  /** True when the model serves from files that are as old as the polled ones. */
-  #isCurrent({ model, times }: Polled): boolean {
-    const info = this.#infos.get(model.name);
-    return info?.directory === model.directory && this.#isServing(model.name) && !isModified(info.times, times);
+  /** Takes an ensemble that does not fit its members out of service, and says why; false when there is no fault. */
+  #refuseAt(id: string, fault: TritonError | undefined, errors: Map<string, TritonError>): boolean {
+    if (fault === undefined) return false;
+    this.#options.log.error(fault.toStatusText());
+    this.lifecycle.unload(id);
+    errors.set(id, new TritonError('INVALID_ARG', `load failed for model '${id}': ${fault.message}\n`));
+    // Looking at its files again would mend nothing: it is looked at again when its members change.
+    this.#remember(this.#polled.get(id) as Polled);
+    return true;
   }
 
-  #isServing(name: string): boolean {
-    return (this.lifecycle.records.get(name)?.ready.length ?? 0) > 0;
+  async #isUnchanged(place: ModelPlace): Promise<boolean> {
+    const info = this.#infos.get(place.id);
+    if (info === undefined || info.directory !== place.directory) return false;
+    return !isModified(info.times, await modificationTimes(place.directory, this.#options.log));
   }
 
-  /** The directory of a model; undefined (and logged) when no repository or more than one has it. */
-  async #find(name: string): Promise<string | undefined> {
-    const directories: string[] = [];
-    for (const repository of this.#repositories) {
-      try {
-        if ((await listModels(repository)).includes(name)) directories.push(joinPath(repository, name));
-      } catch (reason) {
-        const { message } = TritonError.from(reason);
-        this.#options.log.error(`failed to poll model repository '${repository}': ${message}`);
-      }
+  /** Loads a model; returns the error that a load call for it gets. */
+  async #loadPolled(polled: Polled): Promise<TritonError | undefined> {
+    const { place, model, times, temporary } = polled;
+    const before = this.#infos.get(place.id);
+    const comparable = before?.directory === place.directory && !temporary && !this.#isEnsemble(place.id);
+    try {
+      await this.lifecycle.load({
+        ...model,
+        ...place,
+        ...(comparable ? { filesUnchanged: unchangedVersions(before.times, times) } : {}),
+        ...this.#members(place, model.config),
+      });
+    } catch (reason) {
+      return TritonError.from(reason);
     }
-    if (directories.length === 1) return directories[0];
-    if (directories.length > 1) {
-      this.#options.log.error(`failed to poll model '${name}': not unique across all model repositories`);
-    }
-    this.#options.log.error(`failed to poll model '${name}': model not found in any model repository.`);
+    this.#remember(polled);
     return undefined;
   }
 
-  async #poll(name: string, directory: string, override: string | undefined): Promise<Polled | undefined> {
-    const { log, autoComplete, modelConfigName, repoAgentDirectory } = this.#options;
-    let model: PolledModel;
-    let times: ModificationTimes;
-    try {
-      times = await modificationTimes(directory, log);
-      model = await pollModel(directory, name, {
-        autoComplete,
-        ...(modelConfigName === undefined ? {} : { configName: modelConfigName }),
-        ...(repoAgentDirectory === undefined ? {} : { repoAgentDirectory }),
-        ...(override === undefined ? {} : { override }),
-      });
-    } catch (reason) {
-      log.error(`Poll failed for model directory '${name}': ${TritonError.from(reason).message}`);
-      return undefined;
-    }
-    for (const { position, message } of model.parseErrors) {
-      const place = `${position.line}:${position.column}`;
-      log.plain?.(`Error parsing text-format inference.ModelConfig: ${place}: ${message}`);
-    }
-    const [fault] = model.faults;
-    if (fault !== undefined) {
-      log.error(`Poll failed for model directory '${name}': ${fault.message}`);
-      return undefined;
-    }
-    return { model, times, override, temporary: false, asked: true };
+  /** With namespaces: how an ensemble finds its members, and its configuration with their namespaces. */
+  #members(place: ModelPlace, config: ModelConfig): { config: ModelConfig; find?: FindModel } {
+    const scheduling = config.ensemble_scheduling;
+    if (this.#options.modelNamespacing !== true || scheduling === undefined) return { config };
+    const places = new Map(
+      scheduling.step.map(({ model_name: name }) => [name, this.#graph.resolve(place.id, name)] as const),
+    );
+    const step = scheduling.step.map((each) => ({
+      ...each,
+      model_namespace: places.get(each.model_name)?.namespace ?? '',
+    }));
+    const find: FindModel = (name, version) =>
+      requireReady(this.lifecycle.records.get(places.get(name)?.id ?? name), name, version);
+    return { config: { ...config, ensemble_scheduling: { ...scheduling, step } }, find };
   }
 
-  async #loadPolled({ model, times, override, temporary }: Polled): Promise<void> {
-    const { name, directory } = model;
-    const before = this.#infos.get(name);
-    const filesUnchanged =
-      before !== undefined &&
-      !temporary &&
-      before.directory === directory &&
-      model.config.platform !== ENSEMBLE_PLATFORM &&
-      otherFilesUnchanged(before.times, times);
-    await this.lifecycle.load({ ...model, filesUnchanged });
-    this.#infos.set(name, { directory, times: temporary ? new Map() : times, override, temporary });
-    if (before?.temporary && before.directory !== directory) {
-      void this.lifecycle.settled().then(() => removeFileOverride(before.directory));
-    }
+  #remember({ place, times, override, temporary }: Polled): void {
+    const before = this.#infos.get(place.id);
+    const { directory } = place;
+    this.#infos.set(place.id, { directory, times: temporary ? new Map() : times, override, temporary });
+    if (before !== undefined && before.directory !== directory) this.#dispose(before);
+  }
+
+  /** Removes the folder of files that came with a load call when nothing serves from it any more. */
+  #dispose({ temporary, directory }: ModelInfo): void {
+    if (temporary) void this.lifecycle.settled().then(() => removeFileOverride(directory));
   }
 }
 
-function pollFailed(name: string): TritonError {
-  return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
-}
-
-/** True when nothing but the configuration's file and the directory's own time changed. */
-function otherFilesUnchanged(before: ModificationTimes, after: ModificationTimes): boolean {
-  for (const [name, time] of after) {
-    if (name !== '' && name !== 'config.pbtxt' && before.has(name) && before.get(name) !== time) return false;
-  }
-  return true;
+/** Several failures of one call. */
+function joined(errors: readonly TritonError[]): TritonError {
+  const [first] = errors;
+  if (errors.length === 1) return first as TritonError;
+  return new TritonError('INVALID_ARG', errors.map(({ message }) => message).join(''));
 }

@@ -30,7 +30,11 @@ export class ModelRecord {
   /** READY versions, ascending; rebuilt when a state changes, read on every request. */
   #ready: readonly LoadedModel[] = [];
 
-  constructor(readonly name: string) {}
+  /** `id`: what logs and tables call it (model-place.ts). */
+  constructor(
+    readonly id: string,
+    readonly name: string,
+  ) {}
 
   /** All versions, ascending by number. */
   get versions(): readonly VersionRecord[] {

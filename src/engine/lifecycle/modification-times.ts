@@ -27,6 +27,21 @@ export function isModified(before: ModificationTimes, after: ModificationTimes):
   return latest(after.values()) > latest(before.values());
 }
 
+/** Entries that hold the configuration, whichever of its files counts. */
+const CONFIG_ENTRIES: ReadonlySet<string> = new Set(['config.pbtxt', 'configs']);
+
+/**
+ * Tells of which versions the files are as they were, when the configuration alone may have changed: those whose own
+ * folder is unchanged, and none when anything else of the model (labels, warm-up data) was touched, added or removed.
+ */
+export function unchangedVersions(before: ModificationTimes, after: ModificationTimes): (version: string) => boolean {
+  const isOther = (name: string): boolean => name !== '' && !CONFIG_ENTRIES.has(name) && !/^[0-9]+$/.test(name);
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    if (isOther(name) && before.get(name) !== after.get(name)) return () => false;
+  }
+  return (version) => before.has(version) && before.get(version) === after.get(version);
+}
+
 function latest(times: Iterable<bigint>): bigint {
   let result = 0n;
   for (const time of times) if (time > result) result = time;

@@ -92,15 +92,14 @@ export const MODEL_OPTIONS: readonly OptionSpec[] = [
     (d, v) => (d.modelLoadRetryCount = Math.max(v, 0)),
     'Further attempts when a model fails to load. Default 0.',
   ),
-  {
-    group: REPOSITORY,
-    name: 'model-namespacing',
-    argument: 'boolean',
-    help: 'Models of the same name in several repositories. Not available in this server: only false is accepted.',
-    apply(value, state) {
-      if (parseBool(value)) state.unsupported.push(`--model-namespacing=${value}: this server has no model namespaces`);
-    },
-  },
+  option(
+    REPOSITORY,
+    'model-namespacing',
+    'boolean',
+    parseBool,
+    (d, v) => (d.modelNamespacing = v),
+    'Let several repositories have models of the same name; a request for such a name is then ambiguous and refused. Default false.',
+  ),
   checked(
     REPOSITORY,
     'enable-peer-access',

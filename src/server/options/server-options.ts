@@ -116,6 +116,7 @@ export interface ServerOptions {
   readonly repositoryPollSeconds: number;
   readonly loadModels: readonly string[];
   readonly modelConfigName: string;
+  readonly modelNamespacing: boolean;
   readonly modelLoadThreadCount: number;
   readonly modelLoadRetryCount: number;
   readonly http: HttpOptions;
@@ -167,6 +168,7 @@ export function defaultServerOptions(): OptionsDraft {
     repositoryPollSeconds: 15,
     loadModels: [],
     modelConfigName: '',
+    modelNamespacing: false,
     modelLoadThreadCount: 4,
     modelLoadRetryCount: 0,
     http: {

@@ -1,0 +1,117 @@
+import { invalidArg, TritonError } from '../../protocol/error.js';
+import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../../repository/local.js';
+import type { Log } from '../log.js';
+import type { EngineOptions } from '../options.js';
+import { type ModelPlace, modelId } from './model-place.js';
+
+/** What a look at all repositories found. */
+export interface Listing {
+  /** Every model that is there once, by repository, then name. */
+  readonly places: readonly ModelPlace[];
+  /** False when a repository could not be listed or a name is there twice; the log says which. */
+  readonly complete: boolean;
+}
+
+/** The folders of models that a server was given (spec: model repository, sections 1.1 and 1.7). */
+export class Repositories {
+  /** Sorted, each once. */
+  readonly paths: readonly string[];
+  readonly #namespacing: boolean;
+  readonly #log: Log;
+  /** Hidden folders that have been warned of. */
+  readonly #warned = new Set<string>();
+
+  private constructor(paths: readonly string[], options: EngineOptions) {
+    this.paths = paths;
+    this.#namespacing = options.modelNamespacing ?? false;
+    this.#log = options.log;
+  }
+
+  /** Throws when there is none, or one is no directory that can be listed. */
+  static async open(options: EngineOptions): Promise<Repositories> {
+    const paths = [...new Set(options.repositories)].sort(compareBytes);
+    if (paths.length === 0) throw invalidArg('--model-repository must be specified');
+    for (const path of paths) await checkRepository(path);
+    return new Repositories(paths, options);
+  }
+
+  /** Lists all models. Names that are there more than once are left out, unless they have namespaces. */
+  async list(): Promise<Listing> {
+    let complete = true;
+    const found = new Map<string, ModelPlace[]>();
+    for (const path of this.paths) {
+      try {
+        for (const name of await listModels(path)) {
+          this.#warnOfHidden(path, name);
+          const place = this.#place(path, name);
+          found.set(place.id, [...(found.get(place.id) ?? []), place]);
+        }
+      } catch (reason) {
+        this.#log.error(`failed to poll model repository '${path}': ${TritonError.from(reason).message}`);
+        complete = false;
+      }
+    }
+    const places: ModelPlace[] = [];
+    for (const [id, [first, ...others]] of found) {
+      if (others.length === 0) {
+        places.push(first as ModelPlace);
+      } else {
+        this.#log.error(`failed to poll model '${id}': not unique across all model repositories`);
+        complete = false;
+      }
+    }
+    return { places: places.sort((a, b) => compareBytes(a.id, b.id)), complete };
+  }
+
+  /**
+   * Where a model lies: with namespaces in as many repositories as have it, else in one. Empty (and logged) when no
+   * repository has it, or several have.
+   */
+  async find(name: string): Promise<ModelPlace[]> {
+    const places: ModelPlace[] = [];
+    for (const path of this.paths) {
+      const place = this.#place(path, name);
+      if (staysInside(name) && (await kindOf(place.directory)) === 'directory') places.push(place);
+    }
+    if (places.length === 1 || (this.#namespacing && places.length > 1)) return places;
+    if (places.length > 1) {
+      this.#log.error(`failed to poll model '${name}': not unique across all model repositories`);
+    }
+    this.#log.error(`failed to poll model '${name}': model not found in any model repository.`);
+    return [];
+  }
+
+  /** Names by repository for the index; `many`: in how many repositories it is, where that is a fault. Throws when one cannot be listed. */
+  async names(): Promise<{ readonly id: string; readonly name: string; readonly many: number }[]> {
+    const found = new Map<string, { id: string; name: string; many: number }>();
+    for (const path of this.paths) {
+      for (const name of await listModels(path)) {
+        const { id } = this.#place(path, name);
+        found.set(id, { id, name, many: (found.get(id)?.many ?? 0) + 1 });
+      }
+    }
+    const entries = [...found.values()];
+    return this.#namespacing ? entries : entries.sort((a, b) => compareBytes(a.name, b.name));
+  }
+
+  #place(path: string, name: string): ModelPlace {
+    const namespace = this.#namespacing ? path : '';
+    return { id: modelId(namespace, name), name, namespace, directory: joinPath(path, name) };
+  }
+
+  /** Every folder is a model, hidden ones too: such a folder is seldom meant to be one. */
+  #warnOfHidden(path: string, name: string): void {
+    const directory = joinPath(path, name);
+    if (!(name.startsWith('.') || name === 'lost+found') || this.#warned.has(directory)) return;
+    this.#warned.add(directory);
+    this.#log.warning(
+      `the folder '${directory}' is taken for a model, as every folder of a model repository is, hidden ones too; ` +
+        'move it out of the repository if it is none',
+    );
+  }
+}
+
+/** Names may have several segments, but must not lead out of the repository. */
+function staysInside(name: string): boolean {
+  return !name.split('/').includes('..');
+}
