@@ -120,3 +120,39 @@ test('an instance that cannot be made leaves everything as it was', async () => 
   assert.deepEqual(backend.made, ['m_0_0', 'm_0_1']);
   await close();
 });
+
+test('sequences keep their instance until they end; those that wait get the new one', async () => {
+  const sequences = 'sequence_batching { max_sequence_idle_microseconds: 60000000 }';
+  const text = (count: number) => config(cpu(count), sequences).replace('max_batch_size: 8', 'max_batch_size: 1');
+  const { engine, backend, reload, close } = await start(text(1));
+  backend.open = true;
+  const send = (id: bigint, flags: string) =>
+    infer(
+      engine.model('m', ''),
+      makeRequest([int32('IN', [1, 1], [1])], {
+        id: `${id}${flags}`,
+        correlationId: id,
+        sequenceStart: flags === 'S',
+        sequenceEnd: flags === 'E',
+      }),
+    );
+  const ran = () => backend.executions.map(({ instance, ids }) => `${ids[0]} ${instance}`);
+  await send(1n, 'S');
+  const waiting = send(2n, 'S');
+  await settle();
+  assert.deepEqual(ran(), ['1S m_0_0'], 'the only slot is taken');
+  await reload(text(2));
+  await waiting;
+  assert.deepEqual(ran(), ['1S m_0_0', '2S m_0_1']);
+  await reload(text(1));
+  assert.deepEqual(backend.closed, [], 'the first instance still has a sequence');
+  await send(1n, '');
+  await send(1n, 'E');
+  await send(2n, 'E');
+  await send(3n, 'S');
+  await settle();
+  assert.deepEqual(ran().slice(2), ['1 m_0_0', '1E m_0_0', '2E m_0_1', '3S m_0_1']);
+  assert.deepEqual(backend.closed, ['m_0_0']);
+  await send(3n, 'E');
+  await close();
+});

@@ -33,6 +33,12 @@ interface Active {
   lastUseNs: number;
 }
 
+interface Retired {
+  /** Slots whose sequences have not ended. */
+  held: number;
+  readonly unused: () => void;
+}
+
 /**
  * The sequence batcher: binds each sequence to a slot of one instance until it ends, is idle for too long or is
  * cancelled; sequences without a slot wait in a backlog (spec: runtime, section 3).
@@ -45,7 +51,12 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   readonly #idleNs: number;
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #batchers: readonly SequenceBatcher[];
+  readonly #makeBatcher: (runner: InstanceRunner) => SequenceBatcher;
+  #runners: readonly InstanceRunner[];
+  /** One for each instance. */
+  #batchers: readonly SequenceBatcher[];
+  /** Batchers of instances that were taken out and still have sequences. */
+  readonly #retired = new Map<SequenceBatcher, Retired>();
   /** Free slots: the lowest index first, spread over the instances. */
   readonly #free: Slot[] = [];
   /** Sequences that hold a slot and take further requests. */
@@ -71,7 +82,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#clock = parts.clock ?? SYSTEM_CLOCK;
     const inputs = new SequenceInputs(config, parts.plan, states, parts.log);
     const plan = states === undefined ? parts.plan : planWithStates(parts.plan, states);
-    this.#batchers = parts.runners.map((runner) => this.#batcher(config, plan, runner, inputs));
+    this.#makeBatcher = (runner) => this.#batcher(config, plan, runner, inputs);
+    this.#runners = parts.runners;
+    this.#batchers = parts.runners.map(this.#makeBatcher);
     const most = this.#batchers[0]?.slots.length ?? 0;
     for (let index = 0; index < most; index++) {
       for (const batcher of this.#batchers) this.#free.push(batcher.slots[index]!);
@@ -120,6 +133,23 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     if (this.#held) this.#tryStart();
   }
 
+  /** New instances serve what waits for a slot; those left out keep their sequences until these end. */
+  setRunners(runners: readonly InstanceRunner[], unused: (runner: InstanceRunner) => void): void {
+    const before = new Map(this.#runners.map((runner, i) => [runner, this.#batchers[i]!]));
+    this.#runners = runners;
+    this.#batchers = runners.map((runner) => before.get(runner) ?? this.#makeBatcher(runner));
+    for (const [runner, batcher] of before) {
+      if (!runners.includes(runner)) this.#retire(batcher, () => unused(runner));
+    }
+    for (const batcher of this.#batchers) {
+      if ([...before.values()].includes(batcher)) continue;
+      for (const slot of batcher.slots) {
+        this.#heldSlots++;
+        this.release(slot);
+      }
+    }
+  }
+
   stop(): void {
     this.#stopping = true;
     if (this.#held) this.#start();
@@ -127,13 +157,20 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   close(): void {
     this.#clock.clearTimer(this.#timer);
-    for (const batcher of this.#batchers) batcher.close();
+    for (const batcher of [...this.#batchers, ...this.#retired.keys()]) batcher.close();
   }
 
   release(slot: Slot): void {
     slot.state = undefined;
     if (slot.key !== undefined && this.#active.get(slot.key)?.slot === slot) this.#active.delete(slot.key);
     slot.key = undefined;
+    const retired = this.#retired.get(slot.batcher);
+    if (retired !== undefined) {
+      this.#heldSlots--;
+      retired.held--;
+      this.#endIfUnused(slot.batcher, retired);
+      return;
+    }
     const next = this.#nextWaiting();
     if (next === undefined) {
       this.#heldSlots--;
@@ -203,6 +240,24 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     return new OldestBatcher(plan, runner, inputs, this, candidates, options, this.#clock);
   }
 
+  #retire(batcher: SequenceBatcher, unused: () => void): void {
+    const free = this.#free.filter((slot) => slot.batcher === batcher);
+    for (const slot of free) this.#free.splice(this.#free.indexOf(slot), 1);
+    const retired = { held: batcher.slots.length - free.length, unused };
+    this.#retired.set(batcher, retired);
+    this.#endIfUnused(batcher, retired);
+  }
+
+  #endIfUnused(batcher: SequenceBatcher, { held, unused }: Retired): void {
+    if (held > 0) return;
+    this.#retired.delete(batcher);
+    // The slot's last request may just be on its way to the instance.
+    this.#clock.nextTurn(() => {
+      batcher.close();
+      unused();
+    });
+  }
+
   /** Requests of iterative sequences need no id: each is a sequence. */
   #assignId(task: Task): void {
     if (!this.iterative) {
@@ -233,7 +288,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   #start(): void {
     this.#held = false;
-    for (const batcher of this.#batchers) for (const slot of batcher.slots) batcher.wake(slot);
+    for (const batcher of [...this.#batchers, ...this.#retired.keys()]) {
+      for (const slot of batcher.slots) batcher.wake(slot);
+    }
   }
 
   /** First request of a sequence: into a free slot, or into the backlog. */
