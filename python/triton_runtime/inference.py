@@ -28,10 +28,12 @@ class PreferredMemory:
 
 
 class InferenceTrace:
-    """Trace of a request."""
+    """Trace of a request; passed on to a call of another model, that call gets a trace below this one."""
 
-    def __init__(self, context=None):
+    def __init__(self, context=None, key=None):
         self._context = context
+        # Key of the request whose trace it is; None where nothing is traced.
+        self._key = key
 
     def get_context(self):
         return self._context
@@ -297,14 +299,15 @@ class InferenceRequest:
         request._id = reader.text()
         request._parameters = reader.text() or "{}"
         request._outputs = {reader.text() for _ in range(reader.u16())}
-        cancelled = reader.u8() == 1
+        state = reader.u8()
+        traced = InferenceTrace(reader.text() or None, key) if state & 2 else InferenceTrace()
         request._inputs = [read_tensor(reader, channel.inputs) for _ in range(reader.u16())]
         request._model = ""
         request._version = -1
-        request._trace = InferenceTrace()
+        request._trace = traced
         request._release = 1
         request._state = RequestState(channel, key, decoupled, request._outputs, table)
-        request._state.cancelled = cancelled
+        request._state.cancelled = state & 1 == 1
         return request
 
     def inputs(self):
@@ -401,6 +404,10 @@ class _Call:
         for tensor in request._inputs:
             tensor._write(writer, channel.memories)
         writer.u64(channel.outputs.sequence)
+        parent = request._trace._key
+        writer.u8(0 if parent is None else 1)
+        if parent is not None:
+            writer.u32(parent)
         channel.send(writer)
 
     def cancel(self):

@@ -1,5 +1,6 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest } from '../../engine/request.js';
+import type { RequestTrace } from '../../engine/trace/request-trace.js';
 import { TritonError } from '../../protocol/error.js';
 import type { BackendHost } from '../backend.js';
 import type { FrameReader } from './frame-reader.js';
@@ -12,9 +13,21 @@ import { ToModel } from './wire.js';
 export class ModelCalls {
   readonly #host: BackendHost | undefined;
   readonly #pending = new Map<number, PendingRequest>();
+  /** Traces of requests that the model has, by key. */
+  readonly #traces = new Map<number, RequestTrace>();
 
   constructor(host: BackendHost | undefined) {
     this.#host = host;
+  }
+
+  /** The model was given a request that is traced: its calls may be traced below it. */
+  traced(key: number, trace: RequestTrace): void {
+    this.#traces.set(key, trace);
+  }
+
+  /** The request of a key was answered. */
+  untraced(key: number): void {
+    if (this.#traces.size > 0) this.#traces.delete(key);
   }
 
   /** Begins a call. Returns the number of the last region of the process's memory that was read for it. */
@@ -32,6 +45,7 @@ export class ModelCalls {
     for (let count = frame.u16(); count > 0; count--) requestedOutputs.push(frame.text());
     const inputs = readTensors(frame, process.memories);
     const sequence = frame.u64();
+    const parent = frame.u8() === 1 ? this.#traces.get(frame.u32()) : undefined;
     const answer = (response: InferenceResponse | { outputs: []; error: TritonError } | undefined, final: boolean) => {
       if (final) this.#pending.delete(number);
       const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
@@ -54,6 +68,7 @@ export class ModelCalls {
         sequenceEnd: (flags & 2) !== 0,
         priority: 0n,
         timeoutMicroseconds,
+        trace: parent?.child(),
       };
       this.#pending.set(number, model.submit(request, answer));
     } catch (reason) {

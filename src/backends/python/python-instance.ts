@@ -146,7 +146,12 @@ export class PythonInstance implements BackendInstance {
     writer.text(parametersToJson(request.parameters));
     writer.u16(request.requestedOutputs.length);
     for (const name of request.requestedOutputs) writer.text(name);
-    writer.u8(request.cancelled ? 1 : 0);
+    const { trace } = request;
+    writer.u8((request.cancelled ? 1 : 0) | (trace === undefined ? 0 : 2));
+    if (trace !== undefined) {
+      writer.text(trace.context ?? '');
+      this.#calls.traced(key, trace);
+    }
     request.onCancelled = () => {
       const frame = new FrameWriter(ToModel.CANCELLED, 8);
       frame.u32(key);
@@ -209,6 +214,7 @@ export class PythonInstance implements BackendInstance {
     const request = this.#open.get(key);
     if (request === undefined) return undefined;
     this.#open.delete(key);
+    this.#calls.untraced(key);
     request.onCancelled = undefined;
     return request;
   }

@@ -1,4 +1,5 @@
 import { getopt } from '../../cli/getopt.js';
+import { otelOptions } from '../trace/otel/otel-options.js';
 import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
 import { completeTraceConfig } from './parse-trace-config.js';
@@ -91,6 +92,13 @@ function finish(draft: OptionsDraft, state: ParseState, values: ReadonlyMap<stri
     state.unsupported.push(
       `--reuse-${draft.http.reusePort ? 'http' : 'grpc'}-port=true: Node ${process.versions.node} cannot share a port, 23.1 can`,
     );
+  }
+  if (draft.trace.mode === 'opentelemetry') {
+    try {
+      otelOptions(draft.trace.others.opentelemetry, process.env);
+    } catch (reason) {
+      state.unsupported.push((reason as Error).message);
+    }
   }
   return portConflict(draft, values.get('sagemaker-safe-port-range'), values.get('allow-sagemaker'));
 }
