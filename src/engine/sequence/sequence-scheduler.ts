@@ -96,6 +96,11 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     return this.#heldSlots;
   }
 
+  /** Sequences that wait for one. */
+  get backlogged(): number {
+    return this.#backlog.length;
+  }
+
   get held(): boolean {
     return this.#held;
   }
