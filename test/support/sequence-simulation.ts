@@ -172,8 +172,8 @@ class Simulation {
     assert.equal(failures.CANCELED, this.#cancelled + this.#ended);
     assert.equal(failures.REJECTED, this.#expired);
     assert.equal(successCount + failures.BACKEND, this.#executed);
-    const executions = this.#iterative ? 0 : this.#executed;
-    if (!this.#iterative) assert.equal(executions + this.#cancelled + this.#expired, this.#accepted);
+    assert.equal(failures.BACKEND, this.#failed);
+    if (!this.#iterative) assert.equal(this.#executed + this.#cancelled + this.#expired, this.#accepted);
   }
 
   /** A client: one sequence after the other until all requests are sent. */
