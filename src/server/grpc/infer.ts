@@ -10,6 +10,7 @@ import { withForwardedHeaders } from '../forward-headers.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
 import type { CompressionLevel } from '../options/server-options.js';
 import type { ServerContext } from '../server-context.js';
+import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
 import { finishWithError } from './respond.js';
 
@@ -36,7 +37,9 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
         regions = decoded.sharedMemory;
         let { request } = decoded;
         if (headerForward !== undefined) request = withForwardedHeaders(request, headerForward, call.metadataEntries());
-        if (trace !== undefined) request = { ...request, trace: trace.request };
+        const timing = call.metadata(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
+        const listener = timing ?? trace?.request;
+        if (listener !== undefined) request = { ...request, trace: listener };
         let count = 0;
         let answer: InferenceResponse | undefined;
         const pending = model.submit(request, (response, final) => {
@@ -47,13 +50,24 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
           trace?.responded();
           if (!final) return;
           const send = () =>
-            respond(count === 1 ? answer : undefined, count, decoded, model, call, responseCompression);
-          if (!call.cancelled) {
-            if (trace === undefined) send();
-            else trace.sending(send);
-          }
-          trace?.end();
-          decoded.sharedMemory?.release();
+            respond(
+              count === 1 ? withTiming(answer, timing) : undefined,
+              count,
+              decoded,
+              model,
+              call,
+              responseCompression,
+            );
+          const finish = () => {
+            if (!call.cancelled) {
+              if (trace === undefined) send();
+              else trace.sending(send);
+            }
+            trace?.end();
+            decoded.sharedMemory?.release();
+          };
+          if (timing === undefined) finish();
+          else timing.whenKnown(finish);
         });
         call.onCancel(() => pending.cancel());
       } catch (reason) {
@@ -66,6 +80,14 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
       }
     },
   };
+}
+
+function withTiming(
+  answer: InferenceResponse | undefined,
+  timing: RequestTiming | undefined,
+): InferenceResponse | undefined {
+  if (answer === undefined || timing === undefined) return answer;
+  return { ...answer, parameters: [...answer.parameters, ...timing.parameters()] };
 }
 
 function respond(

@@ -5,7 +5,7 @@
 import type { HeaderList, Http1Handler, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 
 /** Response headers that a page may read besides the simple ones. */
-const EXPOSED = 'Inference-Header-Content-Length, Server-Timing, Triton-Request-Timing';
+const EXPOSED = 'Inference-Header-Content-Length, Server-Timing';
 const METHODS = 'GET, POST, OPTIONS';
 /** Seconds for which a browser may remember the answer to a preflight request; browsers cap it at two hours. */
 const MAX_AGE = '7200';

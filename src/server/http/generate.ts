@@ -1,9 +1,11 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceResponse, PendingRequest, ResponseHandler } from '../../engine/request.js';
+import type { RequestTrace } from '../../engine/trace/request-trace.js';
 import { httpStatusOf, invalidArg, TritonError } from '../../protocol/error.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from '../../protocol/infer/generate.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
+import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
 import { errorBody, JSON_HEADERS } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -18,17 +20,23 @@ const ERROR_STATUS = httpStatusOf('INVALID_ARG');
 export function generate(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
   const model = context.engine.model(route.model, route.version);
   const trace = startTrace(context, route, request, reply);
+  const timing = request.header(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
   let count = 0;
   let first: Answer | undefined;
-  submit(context, model, request, trace, (response, final) => {
+  const finish = () => {
+    const headers = timing === undefined ? JSON_HEADERS : [...JSON_HEADERS, ...timing.headers()];
+    const body = (trace ?? reply).startChunked(first?.status ?? 200, headers);
+    body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
+    body.end();
+  };
+  submit(context, model, request, trace, timing ?? trace?.request, (response, final) => {
     if (response !== undefined) {
       count++;
       first ??= answerOf(response);
     }
     if (!final) return;
-    const body = (trace ?? reply).startChunked(first?.status ?? 200, JSON_HEADERS);
-    body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
-    body.end();
+    if (timing === undefined) finish();
+    else timing.whenKnown(finish);
   });
 }
 
@@ -42,7 +50,7 @@ export function generateStream(
   const model = context.engine.model(route.model, route.version);
   const trace = startTrace(context, route, request, reply);
   let body: Http1ChunkedBody | undefined;
-  const pending = submit(context, model, request, trace, (response, final) => {
+  const pending = submit(context, model, request, trace, trace?.request, (response, final) => {
     const answer = response === undefined ? undefined : answerOf(response);
     if (body === undefined) {
       body = (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
@@ -68,11 +76,12 @@ function submit(
   model: ReadyModel,
   request: Http1Request,
   trace: HttpTrace | undefined,
+  listener: RequestTrace | undefined,
   onResponse: ResponseHandler,
 ): PendingRequest {
-  if (trace === undefined) return decodeAndSubmit(context, model, request, undefined, onResponse);
+  if (trace === undefined) return decodeAndSubmit(context, model, request, listener, onResponse);
   try {
-    return decodeAndSubmit(context, model, request, trace, (response, final) => {
+    return decodeAndSubmit(context, model, request, listener, (response, final) => {
       if (response !== undefined || model.decoupled) trace.responded();
       onResponse(response, final);
     });
@@ -86,7 +95,7 @@ function decodeAndSubmit(
   context: ServerContext,
   model: ReadyModel,
   request: Http1Request,
-  trace: HttpTrace | undefined,
+  listener: RequestTrace | undefined,
   onResponse: ResponseHandler,
 ): PendingRequest {
   const encoding = request.header('content-encoding');
@@ -94,7 +103,7 @@ function decodeAndSubmit(
     throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
   }
   const inference = decodeGenerateRequest(request.body, model, context.options.http);
-  return model.submit(trace === undefined ? inference : { ...inference, trace: trace.request }, onResponse);
+  return model.submit(listener === undefined ? inference : { ...inference, trace: listener }, onResponse);
 }
 
 interface Answer {

@@ -11,6 +11,7 @@ import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
+import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
@@ -84,17 +85,23 @@ function run(
       headerForward === undefined
         ? decoded.request
         : withForwardedHeaders(decoded.request, headerForward, request.headers());
+    const timing = request.header(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
+    const listener = timing ?? trace?.request;
     let count = 0;
     let answer: InferenceResponse | undefined;
-    model.submit(trace === undefined ? inference : { ...inference, trace: trace.request }, (response, final) => {
+    model.submit(listener === undefined ? inference : { ...inference, trace: listener }, (response, final) => {
       if (response !== undefined) {
         trace?.responded();
         count++;
         answer = response;
       }
       if (!final) return;
-      respond(count === 1 ? answer : undefined, count, decoded, model, request, reply);
-      decoded.sharedMemory?.release();
+      const finish = () => {
+        respond(count === 1 ? answer : undefined, count, decoded, model, request, reply, timing);
+        decoded.sharedMemory?.release();
+      };
+      if (timing === undefined) finish();
+      else timing.whenKnown(finish);
     });
   } catch (reason) {
     regions?.release();
@@ -109,18 +116,20 @@ function respond(
   model: ReadyModel,
   request: Http1Request,
   reply: Http1Reply,
+  timing: RequestTiming | undefined,
 ): void {
   try {
     if (answer === undefined) throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
     if (answer.error !== undefined) throw answer.error;
     const { contentType, headerLength, chunks } = encodeHttpInferResponse(answer, decoded, model);
-    const headers: HeaderList =
+    let headers: HeaderList =
       headerLength === undefined
         ? JSON_HEADERS
         : [
             ['Content-Type', contentType],
             ['Inference-Header-Content-Length', String(headerLength)],
           ];
+    if (timing !== undefined) headers = [...headers, ...timing.headers()];
     const encoding = responseEncoding(request.header('accept-encoding'));
     if (encoding === 'identity') {
       reply.send(200, headers, chunks);

@@ -57,6 +57,9 @@ const BINARY_HEADER = {
   schema: { type: 'integer', minimum: 0 },
 };
 
+/** Any value asks for the times of the request in the header `Server-Timing` of the answer. */
+const TIMING = { name: 'Triton-Request-Timing', in: 'header', required: false, schema: { type: 'string' } };
+
 /** Operations on a model, each with and without a version in the path. */
 const MODEL_OPERATIONS: readonly (readonly [suffix: string, method: 'get' | 'post', spec: OperationSpec])[] = [
   [
@@ -89,7 +92,7 @@ const MODEL_OPERATIONS: readonly (readonly [suffix: string, method: 'get' | 'pos
       summary: 'Runs a model on tensors',
       request: 'InferenceRequest',
       response: 'InferenceResponse',
-      more: { parameters: [BINARY_HEADER] },
+      more: { parameters: [BINARY_HEADER, TIMING] },
     },
   ],
   [
