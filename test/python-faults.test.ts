@@ -65,7 +65,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 2400; i++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

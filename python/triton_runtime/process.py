@@ -29,6 +29,9 @@ class Process:
         self._model = None
         # Requests whose answers are open, by key, without keeping them.
         self._table = {}
+        # Keys of cancelled requests that have not been read from the socket, and the last key that has.
+        self._cancelled_early = set()
+        self._last_key = -1
         self._loop = None
         self._background = set()
         self._read_request = InferenceRequest._read
@@ -153,6 +156,10 @@ class Process:
         requests = [read(reader, channel, self._decoupled, self._table) for _ in range(count)]
         del reader
         states = [request._state for request in requests]
+        if states:
+            self._last_key = states[-1].key
+            if self._cancelled_early:
+                self._cancel_early(states)
         failure, outcome = self._outcome(requests, states)
         writer = Writer(wire.DONE)
         writer.u32(batch)
@@ -268,10 +275,25 @@ class Process:
         return state, wire.OPEN, None
 
     def _cancelled(self, key):
+        # On the thread of the pipe, which may be ahead of the socket; the second look is for a request read meanwhile.
+        if self._mark_cancelled(key) or (key - self._last_key - 1) & 0xFFFFFFFF >= 0x80000000:
+            return
+        self._cancelled_early.add(key)
+        if self._mark_cancelled(key):
+            self._cancelled_early.discard(key)
+
+    def _mark_cancelled(self, key):
         reference = self._table.get(key)
         state = None if reference is None else reference()
         if state is not None:
             state.cancelled = True
+        return state is not None
+
+    def _cancel_early(self, states):
+        for state in states:
+            if state.key in self._cancelled_early:
+                self._cancelled_early.discard(state.key)
+                state.cancelled = True
 
     def _check_ready(self, number):
         threading.Thread(target=self._answer_ready, args=(number,), name="triton-ready", daemon=True).start()

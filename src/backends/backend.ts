@@ -79,7 +79,7 @@ export interface InstanceSpec {
  */
 export interface BackendInstance {
   readonly name: string;
-  /** Batches that may be in flight at once. 1 for most. */
+  /** Batches that may be in flight at once. 1 for most; asked anew for each batch. */
   readonly concurrency: number;
   /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
   readonly healthy?: boolean;

@@ -462,3 +462,13 @@ test('any bytes are survived, and mean the same however they are split', async (
     { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) },
   );
 });
+
+test('the last answer of a connection arrives whole, however long that takes', async (t) => {
+  const size = 64 * 1024 * 1024;
+  const port = await listen(t, (_request, reply) => reply.send(200, [], Buffer.alloc(size, 1)), { lingerMs: 1 });
+  const socket = net.connect(port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
+  let received = 0;
+  for await (const chunk of socket) received += (chunk as Buffer).length;
+  assert.ok(received > size, `only ${received} bytes came`);
+});

@@ -37,10 +37,11 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       const source = await findSource(location, config, folder);
       const interpreter = await findInterpreter(config, location.modelDirectory, options);
       const batching = config.max_batch_size > 0;
+      const ahead = config.dynamic_batching === undefined && config.sequence_batching === undefined;
       return {
         createInstance: (spec: InstanceSpec) => {
           const settings = serveSettings(location, config, source, spec);
-          return PythonInstance.create({ interpreter, settings, batching }, options);
+          return PythonInstance.create({ interpreter, settings, batching, ahead }, options);
         },
         unload: async () => {},
       };

@@ -20,12 +20,18 @@ const RESTART_PAUSES = [0, 0, 0, 500, 1000, 2000, 5000];
 const KEPT_BYTES = 16 << 20;
 const IDLE_MS = 5000;
 
+/** A batch is sent ahead of the end of the one before when so many executions in a row were shorter than this, in ns. */
+const QUICK_NS = 2_000_000;
+const QUICK_RUNS = 32;
+
 /** What an instance is made of. */
 export interface InstanceStart {
   readonly interpreter: Interpreter;
   readonly settings: ProcessSettings;
   /** The model takes batches: every request must then have an input, whose first dimension is the batch. */
   readonly batching: boolean;
+  /** No scheduler waits for the instance to be free to make batches larger: they may be sent ahead. */
+  readonly ahead: boolean;
 }
 
 interface Batch {
@@ -40,11 +46,11 @@ interface Batch {
 /** One instance of a Python model: a process, the batch that it executes, and the requests that it has not answered. */
 export class PythonInstance implements BackendInstance {
   readonly name: string;
-  readonly concurrency = 1;
   readonly #interpreter: Interpreter;
   readonly #settings: ProcessSettings;
   readonly #options: BackendOptions;
   readonly #batching: boolean;
+  readonly #ahead: boolean;
   readonly #calls: ModelCalls;
   readonly #hostCalls: HostCalls;
   readonly #ready: ReadyChecks;
@@ -60,11 +66,18 @@ export class PythonInstance implements BackendInstance {
   /** Last region of the process's memory that was read, and whether the process knows. */
   #sequence = 0;
   #idleTimer: NodeJS.Timeout | undefined;
+  /** When the process last had something to do. */
+  #activeNs = 0;
+  /** When a batch was last sent to the process without work and the last one was done, in ns; quick executions in a row. */
+  #sentNs = 0;
+  #doneNs = 0;
+  #quickRuns = 0;
 
   private constructor(start: InstanceStart, options: BackendOptions) {
     const { interpreter, settings } = start;
     this.name = settings.instance;
     this.#batching = start.batching;
+    this.#ahead = start.ahead;
     this.#interpreter = interpreter;
     this.#settings = settings;
     this.#options = options;
@@ -84,6 +97,15 @@ export class PythonInstance implements BackendInstance {
     return this.#process !== undefined;
   }
 
+  /**
+   * A quick model gets its next batch while it executes one: its process then finds work when it comes back, and neither
+   * side waits to be woken by the other. A slow one gains nothing by that, and what waits for it should wait in the queue,
+   * where it is counted and can be cancelled.
+   */
+  get concurrency(): number {
+    return this.#quickRuns >= QUICK_RUNS && nowNs() - Math.max(this.#sentNs, this.#doneNs) < QUICK_NS ? 2 : 1;
+  }
+
   checkReady(): Promise<boolean> | undefined {
     const process = this.#process;
     return process?.hasReadyCheck ? this.#ready.ask(process) : undefined;
@@ -93,7 +115,6 @@ export class PythonInstance implements BackendInstance {
     if (this.#process === undefined && this.#starting !== undefined) await this.#starting.catch(() => {});
     const process = this.#process;
     if (process === undefined) throw notHealthy(this.name);
-    clearTimeout(this.#idleTimer);
     if (this.#batching) checkInputs(requests);
     const computeStart = nowNs();
     const number = this.#nextBatch;
@@ -112,6 +133,7 @@ export class PythonInstance implements BackendInstance {
       throw reason;
     }
     const inputEnd = nowNs();
+    if (this.#batches.size === 0) this.#sentNs = inputEnd;
     return await new Promise((resolve, reject) => {
       this.#batches.set(number, { requests, keys, computeStart, inputEnd, resolve, reject });
     });
@@ -250,10 +272,17 @@ export class PythonInstance implements BackendInstance {
 
   #done(frame: FrameReader, process: PythonProcess): void {
     const outputStart = nowNs();
-    const batch = this.#batches.get(frame.u32());
+    const number = frame.u32();
+    const batch = this.#batches.get(number);
     if (batch === undefined) return;
+    this.#batches.delete(number);
     this.#deaths = 0;
-    const { computeStart, inputEnd, keys } = batch;
+    const { keys } = batch;
+    // A batch that was sent ahead waited for the one before it.
+    const computeStart = Math.max(batch.computeStart, this.#doneNs);
+    const inputEnd = Math.max(batch.inputEnd, computeStart);
+    if (!this.#ahead || outputStart - inputEnd >= QUICK_NS) this.#quickRuns = 0;
+    else this.#quickRuns++;
     const failed = frame.u8() === 1;
     let answersLater = false;
     if (failed) {
@@ -275,9 +304,9 @@ export class PythonInstance implements BackendInstance {
     }
     this.#sequence = Math.max(this.#sequence, frame.u64());
     for (let count = frame.u32(); count > 0; count--) process.memories.toModel.release(frame.u64());
-    this.#idle(process);
-    for (const [number, one] of this.#batches) if (one === batch) this.#batches.delete(number);
     const computeEnd = nowNs();
+    this.#doneNs = computeEnd;
+    this.#idle(process);
     batch.resolve({ computeStart, inputEnd, outputStart, computeEnd, failed, answersLater });
   }
 
@@ -306,14 +335,21 @@ export class PythonInstance implements BackendInstance {
 
   /** Gives shared memory back when nothing has happened for a while. */
   #idle(process: PythonProcess): void {
-    clearTimeout(this.#idleTimer);
+    this.#activeNs = this.#doneNs;
+    if (this.#idleTimer !== undefined) return;
     if (this.#sequence === 0 && process.memories.toModel.size <= KEPT_BYTES) return;
-    this.#idleTimer = setTimeout(() => {
-      if (this.#process !== process || this.#batches.size > 0) return;
+    const look = (): void => {
+      this.#idleTimer = undefined;
+      if (this.#process !== process) return;
+      const leftMs = IDLE_MS - (nowNs() - this.#activeNs) / 1e6;
+      if (leftMs > 0 || this.#batches.size > 0) {
+        this.#idleTimer = setTimeout(look, Math.max(leftMs, 1000)).unref();
+        return;
+      }
       process.memories.toModel.trim();
       this.#acknowledge(process, true);
-    }, IDLE_MS);
-    this.#idleTimer.unref();
+    };
+    this.#idleTimer = setTimeout(look, IDLE_MS).unref();
   }
 }
 

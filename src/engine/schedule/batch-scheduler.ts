@@ -279,17 +279,27 @@ export class BatchScheduler implements Scheduler {
     }
   }
 
-  /** Free instances take turns; those that compete for resources go by their cost. */
+  /**
+   * Free instances take turns; one that accepts work ahead of its end gets it when no other is free. Those that compete
+   * for resources go by their cost.
+   */
   #freeRunner(): InstanceRunner | undefined {
     const runners = this.#runners;
     if (runners[0]?.cost !== undefined) return cheapest(runners.filter((runner) => runner.idle));
+    let ahead = -1;
     for (let i = 0; i < runners.length; i++) {
       const index = (this.#nextRunner + i) % runners.length;
-      if (!runners[index]!.idle) continue;
-      this.#nextRunner = index + 1;
-      return runners[index];
+      const runner = runners[index]!;
+      if (!runner.idle) continue;
+      if (runner.inFlight === 0) {
+        this.#nextRunner = index + 1;
+        return runner;
+      }
+      if (ahead < 0) ahead = index;
     }
-    return undefined;
+    if (ahead < 0) return undefined;
+    this.#nextRunner = ahead + 1;
+    return runners[ahead];
   }
 
   /** Comes back when the oldest request's delay or a queue timeout is over. */

@@ -18,7 +18,6 @@ export class InstanceRunner {
   readonly #clock: Clock;
   /** Set when the instance competes for resources (the rate limiter is on): one batch at a time then. */
   readonly #limited: LimitedInstance | undefined;
-  readonly #concurrency: number;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
 
@@ -34,12 +33,12 @@ export class InstanceRunner {
     this.#decoupled = decoupled;
     this.#clock = clock;
     this.#limited = limited;
-    this.#concurrency = limited === undefined ? instance.concurrency : 1;
   }
 
   /** True when the instance takes another batch. */
   get idle(): boolean {
-    return this.#inFlight < this.#concurrency;
+    if (this.#inFlight === 0) return true;
+    return this.#limited === undefined && this.#inFlight < this.instance.concurrency;
   }
 
   /** Of idle instances the one with the lowest cost is to be preferred; undefined where nothing is limited. */

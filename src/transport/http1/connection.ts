@@ -331,10 +331,12 @@ export class Connection implements Http1Connection, ReplyOwner {
     if (this.#state >= State.DISCARD) return;
     this.#discard();
     this.writer.flush();
-    this.#socket.end();
-    if (this.#peerEnded || this.#linger !== undefined) return;
-    this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
-    this.#linger.unref();
+    // The time runs from when the last byte is with the system: a large answer to a slow peer takes as long as it takes.
+    this.#socket.end(() => {
+      if (this.#peerEnded || this.#state === State.CLOSED) return;
+      this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
+      this.#linger.unref();
+    });
   }
 
   #discard(): void {

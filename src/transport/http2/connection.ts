@@ -258,12 +258,14 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#input.release();
     this.#writer.flush();
     this.#streams.abortAll();
-    this.#socket.end();
+    this.#socket.end(() => {
+      if (this.#state === State.CLOSED) return;
+      this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
+      this.#linger.unref();
+    });
     if (this.#paused) {
       this.#paused = false;
       this.#socket.resume();
     }
-    this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
-    this.#linger.unref();
   }
 }
