@@ -36,6 +36,8 @@ export class GatedBackend implements Backend {
   readonly closed: string[] = [];
   /** Rejects the making of further instances. */
   broken: Error | undefined;
+  /** Batches that an instance takes at once. */
+  concurrency = 1;
   /** True: every batch ends at once. */
   open = false;
   #waiting: { count: number; resolve(): void }[] = [];
@@ -58,7 +60,7 @@ export class GatedBackend implements Backend {
     this.made.push(name);
     return {
       name,
-      concurrency: 1,
+      concurrency: this.concurrency,
       close: async () => {
         this.closed.push(name);
       },

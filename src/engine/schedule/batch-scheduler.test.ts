@@ -18,8 +18,9 @@ function config(more: string, dims = '[1]'): string {
     instance_group { count: 1 kind: KIND_CPU } ${more}`;
 }
 
-async function start(text: string, env?: string) {
+async function start(text: string, env?: string, concurrency = 1) {
   const backend = new GatedBackend();
+  backend.concurrency = concurrency;
   if (env !== undefined) process.env['TRITONSERVER_DELAY_SCHEDULER'] = env;
   const started = await startEngine({ 'm/config.pbtxt': text, 'm/1/': '' }, { backends: [backend] });
   delete process.env['TRITONSERVER_DELAY_SCHEDULER'];
@@ -237,6 +238,18 @@ test('instances take turns and work side by side', async () => {
   assert.deepEqual(
     backend.executions.map(({ instance }) => instance),
     ['m_0_0', 'm_0_1'],
+  );
+  await drain(backend, answers);
+  await close();
+});
+
+test('an instance that takes work ahead gets it only when no other is free', async () => {
+  const { model, backend, close } = await start(config('').replace('count: 1', 'count: 2'), undefined, 2);
+  const answers = await submitAll(model, singles('a', 'b', 'c', 'd', 'e'));
+  await backend.begun(4);
+  assert.deepEqual(
+    backend.executions.map(({ instance }) => instance),
+    ['m_0_0', 'm_0_1', 'm_0_0', 'm_0_1'],
   );
   await drain(backend, answers);
   await close();
