@@ -72,6 +72,8 @@ export interface ModelStatistics {
 /** Counters of one version for the metrics endpoint. Counts and whole microseconds. */
 export interface ModelMetrics {
   readonly name: string;
+  /** Only with --model-namespacing. */
+  readonly namespace?: string;
   readonly version: string;
   /** By `reason`; always all four. They outlive the loaded version and count on after a reload. */
   readonly failures: Readonly<Record<'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER', number>>;

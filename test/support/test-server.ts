@@ -52,7 +52,12 @@ export interface TestServer extends RunningServer {
   readonly metrics: number;
   /** Everything logged so far. */
   logText(): string;
+  /** Resolves when the log has the text `times` times (default once), also from before the call; bounded. */
+  logged(text: string, times?: number): Promise<void>;
 }
+
+/** Longest that a test waits for a line of the log. */
+const LOG_WAIT_MS = 30_000;
 
 /** Starts a server on 127.0.0.1 and free ports. `onLog` gets what is logged, also of a start that fails. */
 export async function startTestServer(
@@ -68,17 +73,34 @@ export async function startTestServer(
   const resolved = resolveOptions(line, () => {});
   if (resolved.kind !== 'serve') throw new Error(resolved.kind === 'error' ? resolved.message : 'help');
   let text = '';
+  const waiting = new Set<() => void>();
   const add = (part: string): void => {
     text += part;
     onLog(part);
+    for (const look of waiting) look();
   };
+  const logged = (wanted: string, times = 1): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(look);
+        reject(new Error(`the log lacks '${wanted}' (${times} times):\n${text}`));
+      }, LOG_WAIT_MS);
+      const look = (): void => {
+        if (text.split(wanted).length <= times) return;
+        clearTimeout(timer);
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
   const log = new ServerLog(
     { ...defaultLogSettings, ...resolved.options.log },
     { stdout: add, stderr: add, width: 500 },
   );
   const server = await startServer(resolved.options, log);
   const { http = 0, grpc: grpcPort = 0, metrics = 0 } = server.ports;
-  return { ...server, http, grpc: grpcPort, metrics, logText: () => text };
+  return { ...server, http, grpc: grpcPort, metrics, logText: () => text, logged };
 }
 
 /** An answer over HTTP. */

@@ -20,6 +20,7 @@ export interface LoadRequest {
   /** What logs call it; differs from the name only with namespaces. */
   readonly id: string;
   readonly name: string;
+  readonly namespace: string;
   readonly directory: string;
   readonly config: ModelConfig;
   readonly configProvided: boolean;
@@ -114,10 +115,10 @@ export class ModelLifecycle {
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
-  #record({ id, name }: LoadRequest): ModelRecord {
+  #record({ id, name, namespace }: LoadRequest): ModelRecord {
     let record = this.#records.get(id);
     if (record === undefined) {
-      record = new ModelRecord(id, name);
+      record = new ModelRecord(id, name, namespace);
       this.#records.set(id, record);
     }
     return record;

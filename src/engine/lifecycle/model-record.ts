@@ -30,10 +30,11 @@ export class ModelRecord {
   /** READY versions, ascending; rebuilt when a state changes, read on every request. */
   #ready: readonly LoadedModel[] = [];
 
-  /** `id`: what logs and tables call it (model-place.ts). */
+  /** `id`: what logs and tables call it; `namespace`: '' without --model-namespacing (model-place.ts). */
   constructor(
     readonly id: string,
     readonly name: string,
+    readonly namespace: string,
   ) {}
 
   /** All versions, ascending by number. */

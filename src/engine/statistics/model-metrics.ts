@@ -4,7 +4,8 @@ import type { ModelRecord } from '../lifecycle/model-record.js';
 /** The metrics of all versions of a model. */
 export function modelMetrics(record: ModelRecord): ModelMetrics[] {
   return record.versions.flatMap(({ version, model, failures }) => {
-    const entry = { name: record.name, version, failures };
+    const { name, namespace } = record;
+    const entry = { name, ...(namespace === '' ? {} : { namespace }), version, failures };
     if (model !== undefined) {
       const counted = model.statistics;
       return {

@@ -168,17 +168,18 @@ export class ServerMetrics {
   /** With counter_latencies=false the counters exist but stay at 0, as in the original (spec: runtime, section 8.5). */
   #modelFamily(family: ModelFamily, all: readonly ModelMetrics[], counting: boolean): string {
     const samples: Sample[] = [];
-    for (const { name, version, loaded } of all) {
+    for (const model of all) {
+      const { loaded } = model;
       if (loaded === undefined || (family.cache && !loaded.config.response_cache?.enable)) continue;
-      samples.push([this.#labelsOf(name, version, loaded.config), counting ? family.value(loaded) : 0]);
+      samples.push([this.#labelsOf(model, loaded.config), counting ? family.value(loaded) : 0]);
     }
     return familyText(family.name, family.type, family.help, samples);
   }
 
-  #labelsOf(name: string, version: string, config: ModelConfig): string {
+  #labelsOf(model: ModelMetrics, config: ModelConfig): string {
     let labels = this.#labels.get(config);
     if (labels === undefined) {
-      labels = labelText(modelLabels(name, version, config));
+      labels = labelText(modelLabels(model, config));
       this.#labels.set(config, labels);
     }
     return labels;
@@ -208,14 +209,15 @@ export class ServerMetrics {
 
 /** The failure series stay when a version is unloaded; their labels then have no tags. */
 function failures(all: readonly ModelMetrics[], counting: boolean): Sample[] {
-  return all.flatMap(({ name, version, failures: counts, loaded }) => {
-    const labels = modelLabels(name, version, loaded?.config);
+  return all.flatMap((model) => {
+    const { failures: counts, loaded } = model;
+    const labels = modelLabels(model, loaded?.config);
     return REASONS.map((reason): Sample => [labelText({ ...labels, reason }), counting ? counts[reason] : 0]);
   });
 }
 
-function modelLabels(name: string, version: string, config: ModelConfig | undefined): Record<string, string> {
-  const labels: Record<string, string> = { model: name, version };
+function modelLabels({ name, namespace, version }: ModelMetrics, config?: ModelConfig): Record<string, string> {
+  const labels: Record<string, string> = { model: name, ...(namespace === undefined ? {} : { namespace }), version };
   for (const [tag, value] of config?.metric_tags ?? []) labels[`_${tag}`] = value;
   return labels;
 }
