@@ -10,12 +10,15 @@ import { adaptBatch } from './adapt-batch.js';
 import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
 import { EMPTY, Frame } from './frame.js';
 import { type SequencePlace, sequenceParameters, sequencePlaceOf } from './sequence-parameters.js';
+import type { StepLimiter, WaitingStep } from './step-limiter.js';
 
 /** What all requests of one ensemble share. */
 export interface EnsembleOwner {
   readonly plan: EnsemblePlan;
   readonly decoupled: boolean;
   readonly statistics: ModelStatistics;
+  /** By step: how many of its requests may be on their way; undefined without a limit. */
+  readonly limiters: readonly StepLimiter[] | undefined;
 }
 
 /**
@@ -36,6 +39,8 @@ export class EnsembleRun {
   #error: TritonError | undefined;
   #answered = false;
   #finished = false;
+  /** Steps that wait for a place. */
+  #waiting: Set<WaitingStep> | undefined;
   #inputNs = 0;
   #inferNs = 0;
   #outputNs = 0;
@@ -82,7 +87,39 @@ export class EnsembleRun {
     }
   }
 
+  /** Runs a step, where it is limited as soon as there is a place for it; while it waits it counts as in flight. */
   #launch(step: StepPlan, member: LoadedModel, frame: Frame): void {
+    const limiter = this.#owner.limiters?.[step.index];
+    if (limiter === undefined) {
+      this.#send(step, member, frame);
+      return;
+    }
+    this.#inFlight++;
+    let waited = false;
+    const waiting = limiter.acquire(() => {
+      this.#inFlight--;
+      const sent = this.#error === undefined && this.#send(step, member, frame);
+      if (!sent) limiter.release();
+      if (waited) {
+        this.#waiting?.delete(waiting!);
+        this.#proceed(frame);
+      }
+    });
+    if (waiting === undefined) return;
+    waited = true;
+    this.#waiting ??= new Set();
+    this.#waiting.add(waiting);
+    this.#task.onCancelled = () => this.#waitNoMore();
+    if (this.#task.cancelled) this.#waitNoMore();
+  }
+
+  /** Ends all waiting for places: steps of a cancelled request are sent to be refused, those after a failure are not. */
+  #waitNoMore(): void {
+    for (const one of this.#waiting ?? []) one.goOn();
+  }
+
+  /** Hands a step to its model; false when the model refuses it. */
+  #send(step: StepPlan, member: LoadedModel, frame: Frame): boolean {
     const task = this.#task;
     const place = this.#placeFor(step, frame) ?? task;
     const request: InferenceRequest = {
@@ -106,8 +143,10 @@ export class EnsembleRun {
       this.#inFlight++;
       this.#uncounted++;
       if (task.cancelled) handle.cancel();
+      return true;
     } catch (reason) {
       this.#fail(TritonError.from(reason));
+      return false;
     }
   }
 
@@ -144,7 +183,10 @@ export class EnsembleRun {
     response: InferenceResponse | undefined,
     final: boolean,
   ): void {
-    if (final) this.#inFlight--;
+    if (final) {
+      this.#inFlight--;
+      this.#owner.limiters?.[step.index]?.release();
+    }
     let frame = origin;
     if (response?.error !== undefined) {
       this.#fail(response.error);
@@ -179,7 +221,9 @@ export class EnsembleRun {
   }
 
   #fail(error: TritonError): void {
-    this.#error ??= new TritonError(error.code, `in ensemble '${this.#owner.plan.name}', ${error.message}`);
+    if (this.#error !== undefined) return;
+    this.#error = new TritonError(error.code, `in ensemble '${this.#owner.plan.name}', ${error.message}`);
+    this.#waitNoMore();
   }
 
   /** Sends what is complete, and ends the request when no step is in flight any more. */

@@ -6,6 +6,7 @@ import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { type EnsemblePlan, selectOutputs } from './ensemble-plan.js';
 import { type EnsembleOwner, EnsembleRun } from './ensemble-run.js';
+import type { StepLimiter } from './step-limiter.js';
 
 /** The READY version that a step means; throws the errors of a request for it. */
 export type FindModel = (name: string, version: string) => LoadedModel;
@@ -17,6 +18,7 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
   readonly plan: EnsemblePlan;
   readonly decoupled: boolean;
   readonly statistics: ModelStatistics;
+  readonly limiters: readonly StepLimiter[] | undefined;
   readonly #find: FindModel;
   /** By list of outputs as requests name them; the list of all outputs is always the same array. */
   readonly #selections = new Map<string, Selection>();
@@ -31,11 +33,13 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
     decoupled: boolean,
     statistics: ModelStatistics,
     find: FindModel,
+    limiters: readonly StepLimiter[] | undefined,
   ) {
     this.plan = plan;
     this.decoupled = decoupled;
     this.statistics = statistics;
     this.#find = find;
+    this.limiters = limiters;
     this.#allNames = allNames;
     this.#all = selectOutputs(plan, allNames);
   }

@@ -12,6 +12,7 @@ import { compileModelPlan } from '../model-plan.js';
 import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
 import { compileEnsemblePlan } from './ensemble-plan.js';
 import { EnsembleScheduler, type FindModel } from './ensemble-scheduler.js';
+import { StepLimiter } from './step-limiter.js';
 
 /** An ensemble to be loaded; its place among its members has been checked (`checkEnsembleGraph`). */
 export interface EnsembleRequest {
@@ -55,10 +56,15 @@ export async function loadEnsemble(
   }
   const plan = compileModelPlan(config, version);
   const statistics = new ModelStatistics(request.failures);
-  const runner = new EnsembleScheduler(compileEnsemblePlan(config), plan.outputNames, decoupled, statistics, find);
+  const runner = new EnsembleScheduler(
+    compileEnsemblePlan(config),
+    plan.outputNames,
+    decoupled,
+    statistics,
+    find,
+    stepLimiters(config, log),
+  );
   const scheduler = behindCache(runner, config, cache, { name: config.name, version, statistics, log });
-  const limit = config.ensemble_scheduling?.max_inflight_requests ?? 0;
-  if (limit > 0) log.info(`Ensemble model '${config.name}' configured with max_inflight_requests: ${limit}`);
   statistics.loadSeconds = (nowNs() - start) / 1e9;
   return new LoadedModel({
     config,
@@ -70,6 +76,21 @@ export async function loadEnsemble(
     instances: [],
     scheduler,
     log,
+  });
+}
+
+/** One limiter per step, where the configuration limits them. */
+function stepLimiters({ name, ensemble_scheduling }: ModelConfig, log: Log): StepLimiter[] | undefined {
+  const limit = ensemble_scheduling?.max_inflight_requests ?? 0;
+  if (limit === 0) return undefined;
+  log.info(`Ensemble model '${name}' configured with max_inflight_requests: ${limit}`);
+  return ensemble_scheduling?.step.map((_, index) => {
+    const impatient = (inFlight: number): void =>
+      log.error(
+        `[Internal Error] Ensemble '${name}' unable to schedule step ${index} (inflight: ${inFlight} >= limit: ${limit}) ` +
+          'for 300 seconds. Proceeding to avoid deadlock.',
+      );
+    return new StepLimiter(limit, impatient);
   });
 }
 

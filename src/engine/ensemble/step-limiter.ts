@@ -1,0 +1,66 @@
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
+
+/** After this long a request goes on without a free place: better too many than none. */
+const PATIENCE_MS = 300_000;
+
+/** A request that waits for its place. */
+export interface WaitingStep {
+  /** Runs it without a place; nothing when it runs already. */
+  goOn(): void;
+}
+
+interface Waiting extends WaitingStep {
+  timer: Timer | undefined;
+}
+
+/**
+ * Bounds the requests of one step that are on their way, over all requests of the ensemble (`max_inflight_requests`;
+ * spec: runtime, section 4.3). Those that find no place wait in the order in which they came.
+ */
+export class StepLimiter {
+  readonly #limit: number;
+  readonly #impatient: (inFlight: number) => void;
+  readonly #clock: Clock;
+  readonly #waiting = new Set<Waiting>();
+  #inFlight = 0;
+
+  /** `impatient` is told when a request has waited so long that it goes on without a place. */
+  constructor(limit: number, impatient: (inFlight: number) => void, clock: Clock = SYSTEM_CLOCK) {
+    this.#limit = limit;
+    this.#impatient = impatient;
+    this.#clock = clock;
+  }
+
+  /** Runs a step at once or, returning a handle, when there is a place; each run asks for one `release`. */
+  acquire(run: () => void): WaitingStep | undefined {
+    if (this.#inFlight < this.#limit) {
+      this.#inFlight++;
+      run();
+      return undefined;
+    }
+    const goOn = (): void => {
+      if (!this.#waiting.delete(waiting)) return;
+      this.#clock.clearTimer(waiting.timer);
+      this.#inFlight++;
+      run();
+    };
+    const waiting: Waiting = { goOn, timer: undefined };
+    waiting.timer = this.#clock.setTimer(() => {
+      this.#impatient(this.#inFlight);
+      goOn();
+    }, PATIENCE_MS);
+    waiting.timer.unref();
+    this.#waiting.add(waiting);
+    return waiting;
+  }
+
+  /** Gives a place back. */
+  release(): void {
+    this.#inFlight--;
+    if (this.#inFlight >= this.#limit) return;
+    for (const first of this.#waiting) {
+      first.goOn();
+      return;
+    }
+  }
+}
