@@ -1,49 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { GatedBackend, infer, int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
-import type { ExecutionRequest } from '../../backends/backend.js';
-import type { InferenceRequest } from '../request.js';
+import { infer, int32, makeRequest, settle } from '../../../test/support/engine-harness.js';
+import { row, startSequenceModel, step } from '../../../test/support/sequence-model.js';
 
-const CONTROLS = `
-  control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] } }
-  control_input { name: "READY" control { kind: CONTROL_SEQUENCE_READY fp32_false_true: [0, 1] } }
-  control_input { name: "END" control { kind: CONTROL_SEQUENCE_END bool_false_true: [false, true] } }
-  control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } }`;
-
-async function start(strategy: string, batch = 3) {
-  const backend = new GatedBackend();
-  const text = `name: "m" backend: "gated" max_batch_size: ${batch}
-    input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] }
-    instance_group { count: 1 } sequence_batching { ${strategy} ${CONTROLS} }`;
-  const started = await startEngine({ 'm/config.pbtxt': text, 'm/1/': '' }, { backends: [backend] });
-  assert.equal(started.engine.startError, undefined, started.log.join('\n'));
-  return { ...started, backend, model: started.engine.model('m', '') };
-}
-
-function step(id: bigint | string, value: number, flags = '', more: Partial<InferenceRequest> = {}): InferenceRequest {
-  return makeRequest([int32('IN', [1, 1], [value])], {
-    id: `${id}.${value}`,
-    correlationId: id,
-    sequenceStart: flags.includes('S'),
-    sequenceEnd: flags.includes('E'),
-    ...more,
-  });
-}
-
-/** What a row of a batch says: value, START, READY, END, id. */
-function row(request: ExecutionRequest): number[] {
-  const bytes = (name: string) => {
-    const { data } = request.inputs.find((input) => input.name === name)!;
-    return new DataView(data.buffer, data.byteOffset, data.byteLength);
-  };
-  return [
-    bytes('IN').getInt32(0, true),
-    bytes('START').getInt32(0, true),
-    bytes('READY').getFloat32(0, true),
-    bytes('END').getUint8(0),
-    Number(bytes('ID').getBigUint64(0, true)),
-  ];
-}
+const start = (strategy: string, batch = 3) => startSequenceModel(strategy, { batch });
 
 suite('requests that are refused', () => {
   test('with their texts, and nothing is counted', async () => {
