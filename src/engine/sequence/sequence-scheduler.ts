@@ -199,6 +199,10 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#active.delete(keyOf(task));
     // The original ends the sequence with a request of its own that counts as cancelled.
     this.#statistics.recordFailure('CANCELED', this.#clock.nowNs() - task.startNs);
+    if (slot.queue.length === 0) {
+      this.release(slot);
+      return;
+    }
     slot.queue.push(FORCED_END);
     slot.batcher.wake(slot);
   }
