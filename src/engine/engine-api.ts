@@ -5,6 +5,7 @@ import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { CustomFamily } from './statistics/custom-metrics.js';
+import type { LatencyHistogram, LatencySummaries } from './statistics/latencies.js';
 
 /**
  * A READY version of a model. Everything in it was computed when the model was loaded; `config` alone is another object after
@@ -95,6 +96,8 @@ export interface ModelMetrics {
     /** Requests accepted and not yet executing. */
     readonly pending: number;
     readonly loadSeconds: number;
+    readonly summaries: LatencySummaries | undefined;
+    readonly firstResponse: LatencyHistogram | undefined;
   };
 }
 

@@ -2,6 +2,7 @@ import type { Backend } from '../backends/backend.js';
 import type { CacheSetting } from './cache/create-cache.js';
 import type { Log } from './log.js';
 import type { AvailableResource } from './schedule/rate-limiter.js';
+import type { LatencyOptions } from './statistics/latencies.js';
 
 /** When models are loaded and unloaded. */
 export type ModelControlMode = 'none' | 'explicit' | 'poll';
@@ -51,5 +52,7 @@ export interface EngineOptions {
   readonly threadBudget?: number;
   /** Set: executions compete for resources (--rate-limit=execution_count), of which there are these. Absent = off. */
   readonly rateLimit?: { readonly resources: readonly AvailableResource[] };
+  /** Latencies that are kept beside the counters. Default: none. */
+  readonly latencies?: LatencyOptions;
   readonly log: Log;
 }

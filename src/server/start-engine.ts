@@ -1,4 +1,5 @@
 import { Engine } from '../engine/engine.js';
+import type { LatencyOptions } from '../engine/statistics/latencies.js';
 import { TritonError } from '../protocol/error.js';
 import type { ServerLog } from './log/server-log.js';
 import type { ServerOptions } from './options/server-options.js';
@@ -27,10 +28,18 @@ export async function startEngine(options: ServerOptions, log: ServerLog): Promi
     modelLoadThreads: options.modelLoadThreadCount,
     modelLoadRetries: options.modelLoadRetryCount,
     ...(options.rateLimit ? { rateLimit: { resources: options.rateLimitResources } } : {}),
+    ...(options.metrics.enabled ? { latencies: latencyOptions(options) } : {}),
     log,
   });
   if (engine.hasRepository || engine.startError === undefined) return engine;
   return new UnavailableEngine(engine.startError, (graceMs) => engine.stop(graceMs));
+}
+
+function latencyOptions({ metrics }: ServerOptions): LatencyOptions {
+  return {
+    firstResponse: metrics.histogramLatencies,
+    ...(metrics.summaryLatencies ? { summaryQuantiles: metrics.summaryQuantiles } : {}),
+  };
 }
 
 function directoryRefusal({ repositories, repoagentDirectory }: ServerOptions): TritonError | undefined {

@@ -9,7 +9,9 @@ import { nowNs } from '../clock.js';
 import { LoadedModel } from '../loaded-model.js';
 import type { Log } from '../log.js';
 import { compileModelPlan } from '../model-plan.js';
-import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
+import type { EngineOptions } from '../options.js';
+import { newStatistics } from '../statistics/latencies.js';
+import type { FailureCounts } from '../statistics/model-statistics.js';
 import { compileEnsemblePlan } from './ensemble-plan.js';
 import { EnsembleScheduler, type FindModel } from './ensemble-scheduler.js';
 import { StepLimiter } from './step-limiter.js';
@@ -28,12 +30,13 @@ export interface EnsembleRequest {
 export interface EnsembleContext {
   readonly find: FindModel;
   readonly cache: LocalCache | undefined;
+  readonly options: EngineOptions;
 }
 
 /** Loads one version of an ensemble. Throws the TritonError that becomes the version's reason. */
 export async function loadEnsemble(
   request: EnsembleRequest,
-  { find, cache }: EnsembleContext,
+  { find, cache, options }: EnsembleContext,
   log: Log,
 ): Promise<LoadedModel> {
   const start = nowNs();
@@ -55,7 +58,7 @@ export async function loadEnsemble(
     }
   }
   const plan = compileModelPlan(config, version);
-  const statistics = new ModelStatistics(request.failures);
+  const statistics = newStatistics(options.latencies, config, request.failures, log);
   const runner = new EnsembleScheduler(
     compileEnsemblePlan(config),
     plan.outputNames,

@@ -25,7 +25,8 @@ import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
 import { createScheduler } from '../schedule/create-scheduler.js';
 import type { RateLimiter } from '../schedule/rate-limiter.js';
-import { type FailureCounts, ModelStatistics } from '../statistics/model-statistics.js';
+import { newStatistics } from '../statistics/latencies.js';
+import type { FailureCounts } from '../statistics/model-statistics.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
 import { activeRunners, closeInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
 import type { ThreadBudget } from './thread-budget.js';
@@ -94,7 +95,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
 
   const planned = planInstances(config, context.threads.share);
   const backendModel = await backend.load(location, config, backendOptions);
-  const statistics = new ModelStatistics(request.failures);
+  const statistics = newStatistics(options.latencies, config, request.failures, log);
   const { limiter } = context;
   let instances: readonly ModelInstance[] = [];
   try {

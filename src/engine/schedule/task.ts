@@ -86,6 +86,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   readonly #handler: ResponseHandler;
   #onCounted: StepCounted | undefined;
   #executing = false;
+  /** The first response was counted, where that is wanted. */
+  #responded = false;
 
   /** `onCounted` makes it a step of an ensemble. */
   constructor(
@@ -135,6 +137,11 @@ export class Task implements ExecutionRequest, PendingRequest {
     }
     if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
     if (final) this.finished = true;
+    const { firstResponse } = this.#owner.statistics;
+    if (firstResponse !== undefined && response !== undefined && !this.#responded) {
+      this.#responded = true;
+      firstResponse.observe(Math.floor((this.#owner.clock.nowNs() - this.startNs) / 1e6));
+    }
     this.onResponse?.(response, final);
     const answer = response === undefined ? undefined : this.#toAnswer(response);
     if (answer !== undefined) this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
@@ -144,7 +151,8 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   /** To be called when the statistics have counted the request; times in ns, 0 where nothing was executed. */
   counted(inputNs: number, inferNs: number, outputNs: number): void {
-    this.trace?.end(this.#owner.clock.nowNs());
+    // A request that goes back into its queue is not over.
+    if (this.trace !== undefined && !this.rescheduled) this.trace.end(this.#owner.clock.nowNs());
     const onCounted = this.#onCounted;
     if (onCounted === undefined) return;
     this.#onCounted = undefined;

@@ -26,6 +26,8 @@ export function modelMetrics(record: ModelRecord): ModelMetrics[] {
           cacheMissUs: counted.cacheMissUs,
           pending: counted.pending,
           loadSeconds: counted.loadSeconds,
+          summaries: counted.summaries,
+          firstResponse: counted.firstResponse,
         },
       };
     }

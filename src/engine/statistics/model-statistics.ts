@@ -1,5 +1,6 @@
 /** Counters of one loaded version: what `statistics` answers and what the metrics endpoint prints. */
 import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../engine-api.js';
+import type { LatencyHistogram, LatencySummaries } from './latencies.js';
 
 /** Why a request failed, as the failure metric labels it (spec: runtime, section 8.4). */
 export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
@@ -50,6 +51,10 @@ export class ModelStatistics {
   pending = 0;
   /** How long the load took, in seconds. */
   loadSeconds = 0;
+  /** Latencies of the last minute; only where they are wanted. */
+  summaries: LatencySummaries | undefined;
+  /** Milliseconds from a request to its first response; only where that is wanted. */
+  firstResponse: LatencyHistogram | undefined;
   readonly #batches = new Map<number, BatchEntry>();
 
   constructor(readonly failures: FailureCounts) {}
@@ -75,6 +80,13 @@ export class ModelStatistics {
     this.inputUs += Math.floor(inputNs / 1000);
     this.inferUs += Math.floor(inferNs / 1000);
     this.outputUs += Math.floor(outputNs / 1000);
+    if (this.summaries === undefined) return;
+    const { request, queue, input, infer, output } = this.summaries;
+    request.observe(Math.floor(requestNs / 1000));
+    queue.observe(Math.floor(queueNs / 1000));
+    input.observe(Math.floor(inputNs / 1000));
+    infer.observe(Math.floor(inferNs / 1000));
+    output.observe(Math.floor(outputNs / 1000));
   }
 
   /** Counts a request that the response cache answered; times in ns. */
@@ -87,6 +99,9 @@ export class ModelStatistics {
     this.cacheHitCount++;
     this.cacheHitNs += lookupNs;
     this.cacheHitUs += Math.floor(lookupNs / 1000);
+    this.summaries?.request.observe(Math.floor(requestNs / 1000));
+    this.summaries?.queue.observe(Math.floor(queueNs / 1000));
+    this.summaries?.cacheHit.observe(Math.floor(lookupNs / 1000));
   }
 
   /** Counts a request that was executed because the cache did not know it; `cacheNs`: looking up and inserting. */
@@ -97,6 +112,7 @@ export class ModelStatistics {
     this.cacheMissUs += us;
     this.successNs += cacheNs;
     this.requestUs += us;
+    this.summaries?.cacheMiss.observe(us);
   }
 
   /** Counts a failed request. */

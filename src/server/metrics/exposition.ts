@@ -1,17 +1,54 @@
 /** The text format of Prometheus as the original writes it (spec: runtime, section 8.1). */
+import type { SummaryValues } from '../../engine/statistics/latency-summary.js';
 
 /** One line of a family: labels in their final form (`{a="b"}` or '') and the value. */
 export type Sample = readonly [labels: string, value: number];
 
 /** Kinds of families that occur. */
-export type FamilyType = 'counter' | 'gauge';
+export type FamilyType = 'counter' | 'gauge' | 'histogram' | 'summary';
 
-/** HELP, TYPE and the samples of a family; nothing at all for a family without samples. */
-export function familyText(name: string, type: FamilyType, help: string, samples: readonly Sample[]): string {
-  if (samples.length === 0) return '';
+/** HELP, TYPE and the samples of a family (or its series as text); nothing at all for a family without any. */
+export function familyText(name: string, type: FamilyType, help: string, series: readonly Sample[] | string): string {
+  if (series.length === 0) return '';
   let text = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-  for (const [labels, value] of samples) text += `${name}${labels} ${formatValue(value)}\n`;
+  if (typeof series === 'string') return text + series;
+  for (const [labels, value] of series) text += `${name}${labels} ${formatValue(value)}\n`;
   return text;
+}
+
+/** The lines of one histogram: count, sum, then the buckets, each with all below it. */
+export function histogramSeries(
+  name: string,
+  labels: string,
+  {
+    bounds,
+    counts,
+    sum,
+  }: { readonly bounds: readonly number[]; readonly counts: readonly number[]; readonly sum: number },
+): string {
+  const total = counts.reduce((all, count) => all + count, 0);
+  let text = `${name}_count${labels} ${formatValue(total)}\n${name}_sum${labels} ${formatValue(sum)}\n`;
+  let below = 0;
+  [...bounds, Number.POSITIVE_INFINITY].forEach((bound, i) => {
+    below += counts[i] ?? 0;
+    text += `${name}_bucket${withLabel(labels, 'le', bound)} ${formatValue(below)}\n`;
+  });
+  return text;
+}
+
+/** The lines of one summary: count, sum, then the quantiles. */
+export function summarySeries(name: string, labels: string, { count, sum, quantiles }: SummaryValues): string {
+  let text = `${name}_count${labels} ${formatValue(count)}\n${name}_sum${labels} ${formatValue(sum)}\n`;
+  for (const [quantile, value] of quantiles) {
+    text += `${name}${withLabel(labels, 'quantile', quantile)} ${formatValue(value)}\n`;
+  }
+  return text;
+}
+
+/** `le` and `quantile` stand behind all other labels. */
+function withLabel(labels: string, name: string, value: number): string {
+  const last = `${name}="${formatValue(value)}"`;
+  return labels === '' ? `{${last}}` : `${labels.slice(0, -1)},${last}}`;
 }
 
 /** `{a="x",b="y"}`, names in alphabetical order; '' without labels. */

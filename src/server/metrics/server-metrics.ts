@@ -1,130 +1,16 @@
 import type { InferenceEngine, ModelMetrics } from '../../engine/engine-api.js';
+import { FIRST_RESPONSE_FAMILY } from '../../engine/statistics/latencies.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { MetricsOptions } from '../options/server-options.js';
 import { customFamilies } from './custom-families.js';
-import { type FamilyType, familyText, labelText, type Sample } from './exposition.js';
+import { familyText, histogramSeries, labelText, type Sample, summarySeries } from './exposition.js';
 import { MachineGauges } from './machine-gauges.js';
-
-type LoadedCounters = NonNullable<ModelMetrics['loaded']>;
-
-interface ModelFamily {
-  readonly name: string;
-  readonly type: FamilyType;
-  readonly help: string;
-  /** Exists only with counter_latencies. */
-  readonly latency?: boolean;
-  /** Only for models that want their responses cached. */
-  readonly cache?: boolean;
-  readonly value: (counters: LoadedCounters) => number;
-}
+import { COUNTERS, GAUGES, type LoadedCounters, type ModelFamily, SUMMARIES } from './model-families.js';
 
 const REASONS = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as const;
-
-const COUNTERS: readonly ModelFamily[] = [
-  {
-    name: 'nv_inference_request_success',
-    type: 'counter',
-    help: 'Number of successful inference requests, all batch sizes',
-    value: (s) => s.success,
-  },
-  {
-    name: 'nv_inference_count',
-    type: 'counter',
-    help: 'Number of inferences performed (does not include cached requests)',
-    value: (s) => s.inferenceCount,
-  },
-  {
-    name: 'nv_inference_exec_count',
-    type: 'counter',
-    help: 'Number of model executions performed (does not include cached requests)',
-    value: (s) => s.executionCount,
-  },
-  {
-    name: 'nv_inference_request_duration_us',
-    type: 'counter',
-    latency: true,
-    help: 'Cumulative inference request duration in microseconds (includes cached requests)',
-    value: (s) => s.requestUs,
-  },
-  {
-    name: 'nv_inference_queue_duration_us',
-    type: 'counter',
-    latency: true,
-    help: 'Cumulative inference queuing duration in microseconds (includes cached requests)',
-    value: (s) => s.queueUs,
-  },
-  {
-    name: 'nv_inference_compute_input_duration_us',
-    type: 'counter',
-    latency: true,
-    help: 'Cumulative compute input duration in microseconds (does not include cached requests)',
-    value: (s) => s.inputUs,
-  },
-  {
-    name: 'nv_inference_compute_infer_duration_us',
-    type: 'counter',
-    latency: true,
-    help: 'Cumulative compute inference duration in microseconds (does not include cached requests)',
-    value: (s) => s.inferUs,
-  },
-  {
-    name: 'nv_inference_compute_output_duration_us',
-    type: 'counter',
-    latency: true,
-    help: 'Cumulative inference compute output duration in microseconds (does not include cached requests)',
-    value: (s) => s.outputUs,
-  },
-  {
-    name: 'nv_cache_num_hits_per_model',
-    type: 'counter',
-    latency: true,
-    cache: true,
-    help: 'Number of cache hits per model',
-    value: (s) => s.cacheHitCount,
-  },
-  {
-    name: 'nv_cache_hit_duration_per_model',
-    type: 'counter',
-    latency: true,
-    cache: true,
-    help: 'Total cache hit duration per model, in microseconds',
-    value: (s) => s.cacheHitUs,
-  },
-  {
-    name: 'nv_cache_num_misses_per_model',
-    type: 'counter',
-    latency: true,
-    cache: true,
-    help: 'Number of cache misses per model',
-    value: (s) => s.cacheMissCount,
-  },
-  {
-    name: 'nv_cache_miss_duration_per_model',
-    type: 'counter',
-    latency: true,
-    cache: true,
-    help: 'Total cache miss (insert+lookup) duration per model, in microseconds',
-    value: (s) => s.cacheMissUs,
-  },
-];
-
-const GAUGES: readonly ModelFamily[] = [
-  {
-    name: 'nv_inference_pending_request_count',
-    type: 'gauge',
-    help: 'Instantaneous number of pending requests awaiting execution per-model.',
-    value: (s) => s.pending,
-  },
-  {
-    name: 'nv_model_load_duration_secs',
-    type: 'gauge',
-    help: 'Model load time in seconds',
-    value: (s) => s.loadSeconds,
-  },
-];
-
 const FAILURE_NAME = 'nv_inference_request_failure';
 const FAILURE_HELP = 'Number of failed inference requests, all batch sizes';
+const FIRST_RESPONSE_HELP = 'Duration from request to first response in milliseconds';
 
 /** Everything that /metrics shows, as text on demand. */
 export class ServerMetrics {
@@ -146,19 +32,23 @@ export class ServerMetrics {
     this.#machine = options.cpu ? new MachineGauges(options.intervalMs) : undefined;
   }
 
-  /** The exposition: counters, then gauges, in the original's order. */
+  /** The exposition: counters, gauges, histograms, summaries; in each kind the server's families, then models' own. */
   text(): string {
     const all = this.#engine.metrics();
     const counting = this.#options.counterLatencies;
+    const custom = this.#engine.customMetrics();
     let text = '';
     for (const family of COUNTERS) {
       if (family.latency && !counting) continue;
       text += this.#modelFamily(family, all, counting);
       if (family === COUNTERS[0]) text += familyText(FAILURE_NAME, 'counter', FAILURE_HELP, failures(all, counting));
     }
+    text += customFamilies(custom, 'COUNTER');
     for (const family of GAUGES) text += this.#modelFamily(family, all, true);
-    text += this.#pinnedPool();
-    return text + this.#machineFamilies() + customFamilies(this.#engine.customMetrics());
+    text += this.#pinnedPool() + this.#machineFamilies() + customFamilies(custom, 'GAUGE');
+    if (this.#options.histogramLatencies) text += this.#firstResponses(all);
+    text += customFamilies(custom, 'HISTOGRAM');
+    return this.#options.summaryLatencies ? text + this.#summaries(all) : text;
   }
 
   stop(): void {
@@ -170,10 +60,36 @@ export class ServerMetrics {
     const samples: Sample[] = [];
     for (const model of all) {
       const { loaded } = model;
-      if (loaded === undefined || (family.cache && !loaded.config.response_cache?.enable)) continue;
+      if (loaded === undefined || (family.cache && !isCached(loaded))) continue;
       samples.push([this.#labelsOf(model, loaded.config), counting ? family.value(loaded) : 0]);
     }
     return familyText(family.name, family.type, family.help, samples);
+  }
+
+  #firstResponses(all: readonly ModelMetrics[]): string {
+    let series = '';
+    for (const model of all) {
+      const { loaded } = model;
+      if (loaded?.firstResponse === undefined) continue;
+      series += histogramSeries(FIRST_RESPONSE_FAMILY, this.#labelsOf(model, loaded.config), loaded.firstResponse);
+    }
+    return familyText(FIRST_RESPONSE_FAMILY, 'histogram', FIRST_RESPONSE_HELP, series);
+  }
+
+  #summaries(all: readonly ModelMetrics[]): string {
+    let text = '';
+    for (const { name: family, help, summary, cache } of SUMMARIES) {
+      let series = '';
+      for (const model of all) {
+        const { loaded } = model;
+        if (loaded?.summaries === undefined) continue;
+        if (cache !== undefined && cache !== isCached(loaded)) continue;
+        const labels = this.#labelsOf(model, loaded.config);
+        series += summarySeries(family, labels, loaded.summaries[summary].values());
+      }
+      text += familyText(family, 'summary', help, series);
+    }
+    return text;
   }
 
   #labelsOf(model: ModelMetrics, config: ModelConfig): string {
@@ -205,6 +121,10 @@ export class ServerMetrics {
       familyText('nv_cpu_memory_used_bytes', 'gauge', 'CPU used memory (RAM), in bytes', [['', memoryUsedBytes]])
     );
   }
+}
+
+function isCached({ config }: LoadedCounters): boolean {
+  return config.response_cache?.enable ?? false;
 }
 
 /** The failure series stay when a version is unloaded; their labels then have no tags. */

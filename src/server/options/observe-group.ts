@@ -1,4 +1,5 @@
 import { absentEndpoint, checked, type OptionSpec, option, type ParseState, text } from './option-spec.js';
+import { parseQuantiles } from './parse-quantiles.js';
 import { parseTraceConfig } from './parse-trace-config.js';
 import { BadOption, parseBool, parseGroupedSetting, parseInt32, parsePair, parsePort } from './parse-value.js';
 
@@ -67,23 +68,29 @@ const METRICS_OPTIONS: OptionSpec[] = [
     group: METRICS,
     name: 'metrics-config',
     argument: '<string>=<string>',
-    help: 'SETTING=VALUE with the setting counter_latencies (true or false). May be given several times.',
+    help:
+      'SETTING=VALUE with one of the settings counter_latencies, histogram_latencies, summary_latencies (true or false), ' +
+      'summary_quantiles (QUANTILE:ERROR, separated by commas). May be given several times.',
     apply: applyMetricsConfig,
   },
 ];
 
-function applyMetricsConfig(value: string, { draft, unsupported }: ParseState): void {
+function applyMetricsConfig(value: string, { draft: { metrics } }: ParseState): void {
   const at = value.indexOf('=');
   const comma = value.indexOf(',');
   if (at <= 0 || at === value.length - 1 || (comma >= 0 && comma < at)) {
     throw new BadOption(`--metrics-config option format is <setting>=<value>. Got ${value}`);
   }
   const [setting, wanted] = [value.slice(0, at), value.slice(at + 1)];
-  if (setting === 'counter_latencies') {
-    if (wanted === 'true' || wanted === 'false') draft.metrics.counterLatencies = wanted === 'true';
-  } else if (/^(histogram|summary)_latencies$/.test(setting) && wanted === 'true') {
-    unsupported.push(`--metrics-config=${value}: this server has no histograms and summaries of latencies yet`);
+  if (setting === 'summary_quantiles') {
+    Object.assign(metrics, parseQuantiles(wanted));
+    return;
   }
+  if (wanted !== 'true' && wanted !== 'false') return;
+  const on = wanted === 'true';
+  if (setting === 'counter_latencies') metrics.counterLatencies = on;
+  else if (setting === 'histogram_latencies') metrics.histogramLatencies = on;
+  else if (setting === 'summary_latencies') metrics.summaryLatencies = on;
 }
 
 const TRACE_FORMAT = "--trace-config option format is '<trace mode>,<setting>=<value>'. Got ";

@@ -81,6 +81,13 @@ export interface MetricsOptions extends EndpointOptions {
   readonly intervalMs: number;
   /** False: no latency counters, and the counters that exist stay at 0, as in the original. */
   readonly counterLatencies: boolean;
+  /** Histograms of the time to the first response. */
+  readonly histogramLatencies: boolean;
+  /** Summaries of latencies, with the quantiles below. */
+  readonly summaryLatencies: boolean;
+  readonly summaryQuantiles: readonly number[];
+  /** What was wrong with the quantiles given. */
+  readonly quantileFaults: readonly string[];
 }
 
 /** Start values of the trace settings. */
@@ -201,7 +208,18 @@ export function defaultServerOptions(): OptionsDraft {
       maxConnectionAgeMs: 0,
       maxConnectionAgeGraceMs: 0,
     },
-    metrics: { enabled: true, address: '', port: 8002, cpu: true, intervalMs: 2000, counterLatencies: true },
+    metrics: {
+      enabled: true,
+      address: '',
+      port: 8002,
+      cpu: true,
+      intervalMs: 2000,
+      counterLatencies: true,
+      histogramLatencies: false,
+      summaryLatencies: false,
+      summaryQuantiles: [0.5, 0.9, 0.95, 0.99, 0.999],
+      quantileFaults: [],
+    },
     trace: {
       mode: 'triton',
       level: [],

@@ -1,0 +1,74 @@
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Log } from '../log.js';
+import { LatencySummary } from './latency-summary.js';
+import { type FailureCounts, ModelStatistics } from './model-statistics.js';
+
+/** Which latencies beside the counters are kept (spec: runtime, section 8.5). */
+export interface LatencyOptions {
+  /** Quantiles of the latency summaries; undefined = no summaries. */
+  readonly summaryQuantiles?: readonly number[];
+  /** Histograms of the time to the first response. */
+  readonly firstResponse?: boolean;
+}
+
+/** Names of the summaries. Values are whole microseconds. */
+export type SummaryName = 'request' | 'queue' | 'input' | 'infer' | 'output' | 'cacheHit' | 'cacheMiss';
+
+/** Summaries of one version. */
+export type LatencySummaries = Readonly<Record<SummaryName, LatencySummary>>;
+
+/** Counts of observations by upper bound. */
+export class LatencyHistogram {
+  /** Ascending, without infinity. */
+  readonly bounds: readonly number[];
+  /** Observations in each bucket alone, the one without bound last. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    this.sum += value;
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > this.bounds[bucket]!) bucket++;
+    this.counts[bucket]!++;
+  }
+}
+
+/** Family of the histogram of first responses, which configurations may give buckets of their own. */
+export const FIRST_RESPONSE_FAMILY = 'nv_inference_first_response_histogram_ms';
+const FIRST_RESPONSE_BOUNDS = [100, 500, 2000, 5000];
+
+/** Counters of a version that is being loaded, with the latencies that are wanted. */
+export function newStatistics(
+  options: LatencyOptions | undefined,
+  config: ModelConfig,
+  failures: FailureCounts,
+  log: Log,
+): ModelStatistics {
+  const statistics = new ModelStatistics(failures);
+  let bounds: readonly number[] = FIRST_RESPONSE_BOUNDS;
+  for (const { metric_identifier, histogram_options } of config.model_metrics?.metric_control ?? []) {
+    const family = metric_identifier?.family ?? '';
+    if (family === FIRST_RESPONSE_FAMILY) bounds = histogram_options?.buckets ?? bounds;
+    else log.warning(`Metric family '${family}' in 'metric_identifier' is not a customizable metric in Triton core.`);
+  }
+  if (options?.firstResponse) statistics.firstResponse = new LatencyHistogram(bounds);
+  const quantiles = options?.summaryQuantiles;
+  if (quantiles !== undefined) {
+    const make = () => new LatencySummary(quantiles);
+    statistics.summaries = {
+      request: make(),
+      queue: make(),
+      input: make(),
+      infer: make(),
+      output: make(),
+      cacheHit: make(),
+      cacheMiss: make(),
+    };
+  }
+  return statistics;
+}
