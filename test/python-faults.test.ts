@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +12,11 @@ import { httpRequest, identityModel, makeRepository, startTestServer, type TestS
 
 const TRITON = fileURLToPath(new URL('../../bin/triton.js', import.meta.url));
 const python = pythonWithNumpy();
+
+/** TRITON_TEST_FULL=1: a hundred kills and an output of 1 GB, for which CI has neither the time nor the memory. */
+const FULL = process.env['TRITON_TEST_FULL'] === '1';
+const KILLS = FULL ? 100 : 5;
+const LARGE_ELEMENTS = FULL ? 125_000_000 : 25_000_000;
 const HEAD = 'import json, os, time\nimport numpy as np\nimport triton_python_backend_utils as pb_utils\n';
 const TENSORS = `input { name: "MODE" data_type: TYPE_STRING dims: [ 1 ] }
   output { name: "OUT" data_type: TYPE_INT64 dims: [ -1 ] }`;
@@ -26,7 +32,7 @@ class TritonPythonModel:
             while True:
                 pass
         if mode == "large":
-            return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.arange(25_000_000))])
+            return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.arange(${LARGE_ELEMENTS}))])
         if mode == "drop":
             return None
         return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([os.getpid()]))])
@@ -113,7 +119,7 @@ describe('faults of Python models', { skip: python === undefined }, () => {
         if (answer.error !== undefined) assert.equal(answer.error, "Stub process 'faulty_0' is not healthy.");
       }
     });
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < KILLS; i++) {
       let pid: number | undefined;
       await until('the model must answer', async () => {
         pid = (await infer(server.http, 'pid')).outputs?.[0]?.data[0];
@@ -132,15 +138,124 @@ describe('faults of Python models', { skip: python === undefined }, () => {
       inputs: [{ name: 'MODE', datatype: 'BYTES', shape: [1], data: ['large'] }],
       outputs: [{ name: 'OUT', parameters: { binary_data: true } }],
     });
-    const { body: answer, headers } = await httpRequest(server.http, 'POST', '/v2/models/faulty/infer', body);
-    const data = answer.subarray(Number(headers['inference-header-content-length']));
-    assert.equal(data.length, 200_000_000);
-    assert.equal(data.readBigInt64LE(199_999_992), 24_999_999n);
+    const options = { port: server.http, host: '127.0.0.1', method: 'POST', path: '/v2/models/faulty/infer' };
+    let bytes = 0;
+    let last = Buffer.alloc(0);
+    let header = 0;
+    await new Promise<void>((resolve, reject) => {
+      const request = http.request({ ...options, agent: false }, (response) => {
+        header = Number(response.headers['inference-header-content-length']);
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          last = Buffer.concat([last, chunk.subarray(-8)]).subarray(-8);
+        });
+        response.on('end', resolve).on('error', reject);
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+    assert.equal(bytes - header, LARGE_ELEMENTS * 8);
+    assert.equal(last.readBigInt64LE(), BigInt(LARGE_ELEMENTS - 1));
   });
 
   test('a request that the model drops is answered with an error', async () => {
     assert.deepEqual(await infer(server.http, 'drop'), { error: 'the model dropped the request without a response' });
   });
+});
+
+describe('exceptions in every method, and what execute must not return', { skip: python === undefined }, () => {
+  const model = (body: string): string => `${HEAD}\nclass TritonPythonModel:\n${body.replace(/^/gm, '    ')}`;
+  const OK = 'def execute(self, requests):\n    return [pb_utils.InferenceResponse([]) for _ in requests]';
+  const execute = (result: string): string => model(`def execute(self, requests):\n    return ${result}`);
+  const loading: Readonly<Record<string, [source: string, reason: RegExp]>> = {
+    importing: [
+      `${HEAD}raise ValueError("no")`,
+      /Internal: ValueError: no\n\nAt:\n {2}.*importing\/1\/model\.py\(4\): <module>/,
+    ],
+    completing: [
+      model(`@staticmethod\ndef auto_complete_config(config):\n    raise ValueError("no")\n${OK}`),
+      /Internal: ValueError: no\n\nAt:\n {2}.*completing\/1\/model\.py\(\d+\): auto_complete_config/,
+    ],
+    initializing: [
+      model(`def initialize(self, args):\n    raise ValueError("no")\n${OK}`),
+      /Internal: ValueError: no\n\nAt:\n {2}.*initializing\/1\/model\.py\(\d+\): initialize/,
+    ],
+    leaving: [
+      model(`def initialize(self, args):\n    os._exit(1)\n${OK}`),
+      /Stub process 'leaving_0' is not healthy\./,
+    ],
+  };
+  const failed = (instance: string): string => `Failed to process the request(s) for model '${instance}', message: `;
+  const executing: Readonly<Record<string, [source: string, error: RegExp | string]>> = {
+    raising: [
+      model('def execute(self, requests):\n    raise KeyError("x")'),
+      /message: KeyError: 'x'\n\nAt:\n {2}.*raising\/1\/model\.py\(\d+\): execute/,
+    ],
+    exiting: [model('def execute(self, requests):\n    raise SystemExit(3)'), /message: SystemExit: 3/],
+    many: [
+      execute('[pb_utils.InferenceResponse([])] * 2'),
+      `${failed('many_0')}Number of InferenceResponse objects do not match the number of InferenceRequest objects. ` +
+        'InferenceRequest(s) size is:1, and InferenceResponse(s) size is:2\n',
+    ],
+    tuple: [
+      execute('(1,)'),
+      `${failed('tuple_0')}Expected a list in the execute return, found type '<class 'tuple'>'.`,
+    ],
+    number: [
+      execute('[1]'),
+      `${failed('number_0')}Expected an 'InferenceResponse' object in the execute function return list, ` +
+        "found type '<class 'int'>'.",
+    ],
+    unready: [model(`def is_ready(self):\n    raise ValueError("no")\n${OK}`), ''],
+  };
+  const config = `backend: "python" max_batch_size: 0
+    input { name: "MODE" data_type: TYPE_STRING dims: [ 1 ] } output { name: "OUT" data_type: TYPE_INT64 dims: [ 1 ] }`;
+  const repository = makeRepository({
+    ...Object.fromEntries(
+      Object.entries({ ...loading, ...executing }).flatMap(([name, [source]]) => [
+        [`${name}/config.pbtxt`, config],
+        [`${name}/1/model.py`, source],
+      ]),
+    ),
+  });
+  let server: TestServer;
+
+  before(async () => {
+    server = await startTestServer(
+      [repository.path],
+      ['--model-control-mode=explicit', `--backend-config=python,python-executable=${python}`],
+    );
+  });
+
+  after(async () => {
+    await server?.stop();
+    repository.remove();
+  });
+
+  for (const [name, [, reason]] of Object.entries(loading)) {
+    test(`${name}: the load fails with the reason`, async () => {
+      const { status, json } = await httpRequest(server.http, 'POST', `/v2/repository/models/${name}/load`);
+      assert.equal(status, 400);
+      assert.match((json as Answer).error!, reason);
+    });
+  }
+
+  for (const [name, [, error]] of Object.entries(executing)) {
+    test(`${name}: the request fails with what went wrong, and the process goes on`, async () => {
+      const load = await httpRequest(server.http, 'POST', `/v2/repository/models/${name}/load`);
+      assert.equal(load.status, 200, load.text);
+      const ready = await httpRequest(server.http, 'GET', `/v2/models/${name}/ready`);
+      assert.equal(ready.status, name === 'unready' ? 400 : 200);
+      const body = JSON.stringify({ inputs: [{ name: 'MODE', datatype: 'BYTES', shape: [1], data: ['x'] }] });
+      for (let i = 0; i < 2; i++) {
+        const { json } = await httpRequest(server.http, 'POST', `/v2/models/${name}/infer`, body);
+        const text = (json as Answer).error ?? '';
+        if (typeof error === 'string') assert.equal(text, error);
+        else assert.match(text, error);
+      }
+      assert.doesNotMatch(server.logText(), new RegExp(`Stub process '${name}_0' is not healthy`));
+    });
+  }
 });
 
 describe('ends of the server', { skip: python === undefined }, () => {
