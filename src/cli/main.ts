@@ -17,7 +17,8 @@ interface CommandEntry {
 
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: { summary: 'serve model repositories over HTTP, gRPC and metrics', load: () => import('./serve.js') },
-  repo: { summary: 'make and check model repositories (init, add, validate)', load: () => import('./repo.js') },
+  repo: { summary: 'make, look at and check model repositories', load: () => import('./repo.js') },
+  doctor: { summary: 'tell what this machine offers and what is missing', load: () => import('./doctor.js') },
   'image-client': { summary: 'classify pictures with a model on a server', load: () => import('./image-client.js') },
   perf: { summary: 'measure a model on a server', load: () => import('./perf.js') },
 };

@@ -36,14 +36,25 @@ export async function makeFolder(target: string, fill: Fill): Promise<void> {
 }
 
 /**
- * Makes the folder `name` in the folder `parent`, which is made too when it is missing. The temporary folder lies beside `parent` where that is the
- * same file system, so that a server which watches `parent` never sees it.
+ * Makes the folder `name` in the folder `parent`, which is made too when it is missing. The temporary folder lies beside
+ * `parent` where that is the same file system, so that a server which watches `parent` never sees it.
  */
-export async function makeFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
+export function makeFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
+  return stageIn(parent, name, fill, moveFolder);
+}
+
+/** The same for a folder that exists: it is replaced when the new one is complete, and stays as it is otherwise. */
+export function replaceFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
+  return stageIn(parent, name, fill, swapFolders);
+}
+
+type Move = (staging: string, target: string, entries: readonly string[]) => void;
+
+async function stageIn(parent: string, name: string, fill: Fill, move: Move): Promise<void> {
   const home = resolve(parent);
   await withParents(home, async () => {
     const outside = dirname(home);
-    await stage(join((await isUsable(outside, home)) ? outside : home, PREFIX), fill, moveFolder, join(home, name));
+    await stage(join((await isUsable(outside, home)) ? outside : home, PREFIX), fill, move, join(home, name));
   });
 }
 
@@ -82,12 +93,7 @@ export async function copyTree(source: string, target: string, signal: AbortSign
   }
 }
 
-async function stage(
-  prefix: string,
-  fill: Fill,
-  move: (staging: string, target: string, entries: readonly string[]) => void,
-  target: string,
-): Promise<void> {
+async function stage(prefix: string, fill: Fill, move: Move, target: string): Promise<void> {
   const abort = new AbortController();
   let received: NodeJS.Signals | undefined;
   const onSignal = (name: NodeJS.Signals): void => {
@@ -114,6 +120,18 @@ async function stage(
 
 function moveFolder(staging: string, target: string): void {
   renameSync(staging, target);
+}
+
+/** The old folder goes into the temporary one, which is removed afterwards. */
+function swapFolders(staging: string, target: string): void {
+  const old = join(dirname(staging), 'replaced');
+  renameSync(target, old);
+  try {
+    renameSync(staging, target);
+  } catch (reason) {
+    renameSync(old, target);
+    throw reason;
+  }
 }
 
 /** Synchronous, so that no signal is handled between the first and the last entry. */

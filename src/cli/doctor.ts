@@ -1,0 +1,2 @@
+import type { Command } from './main.js';
+export const run: Command = async () => 0;
