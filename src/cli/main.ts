@@ -3,9 +3,7 @@
  * exit status (never process.exit: instances in worker threads must end by themselves first).
  */
 import { readFileSync } from 'node:fs';
-
-/** Release of the original whose protocol is spoken. */
-export const PROTOCOL_VERSION = '2.73.0';
+import { PROTOCOL_VERSION } from '../protocol/release.js';
 
 /** A subcommand: gets its own arguments, resolves to the exit status. */
 export type Command = (args: readonly string[]) => Promise<number>;

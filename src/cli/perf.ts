@@ -4,8 +4,9 @@ import { usage } from '../perf/options/usage.js';
 import { PerfError } from '../perf/perf-error.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
 import { levelName } from '../perf/report/summary.js';
+import { PROTOCOL_VERSION } from '../protocol/release.js';
 import type { Command } from './main.js';
-import { PROTOCOL_VERSION, packageVersion } from './main.js';
+import { packageVersion } from './main.js';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -1,4 +1,4 @@
-import { PROTOCOL_VERSION } from '../cli/main.js';
+import type { ServerOptions } from './options/server-options.js';
 
 /** What a server says about itself; fixed at start-up. */
 export interface ServerMetadata {
@@ -24,7 +24,7 @@ export const EXTENSIONS: readonly string[] = [
   'logging',
 ];
 
-/** Metadata of a server whose `--id` is `name`. */
-export function serverMetadata(name: string): ServerMetadata {
-  return { name, version: PROTOCOL_VERSION, extensions: EXTENSIONS };
+/** Metadata of a server with these options (`--id`, `--server-version`). */
+export function serverMetadata({ id, version }: Pick<ServerOptions, 'id' | 'version'>): ServerMetadata {
+  return { name: id, version, extensions: EXTENSIONS };
 }

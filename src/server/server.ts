@@ -43,7 +43,7 @@ export async function startServer(
   options: ServerOptions,
   log: ServerLog = new ServerLog({ ...options.log }),
 ): Promise<RunningServer> {
-  const metadata = serverMetadata(options.id);
+  const metadata = serverMetadata(options);
   const engine = await startEngine(options, log);
   const created = engine.hasRepository;
   if (created) logEngineTables(log, engine);

@@ -4,8 +4,11 @@
  */
 export const SOURCE_NAMES: Readonly<Record<string, string>> = {
   'load-version.js': 'backend_model.cc',
+  'model-instances.js': 'backend_model.cc',
   'model-lifecycle.js': 'model_lifecycle.cc',
   'model-manager.js': 'model_repository_manager.cc',
+  'model-poller.js': 'model_repository_manager.cc',
+  'repositories.js': 'model_repository_manager.cc',
   'modification-times.js': 'model_repository_manager.cc',
   'model-graph.js': 'model_repository_manager.cc',
   'load-ensemble.js': 'ensemble_scheduler.cc',

@@ -54,15 +54,15 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
         throw new BadOption('invalid argument for --grpc_infer_thread_count. Must be in the range 2 to 128.');
       }
     },
-    'Accepted; one event loop serves all connections.',
+    'one event loop serves all connections',
   ),
-  checked(GRPC, 'grpc-infer-allocation-pool-size', 'integer', parseInt32, 'Accepted; there is no such pool here.'),
+  checked(GRPC, 'grpc-infer-allocation-pool-size', 'integer', parseInt32, 'requests are not taken from a pool'),
   checked(
     GRPC,
     'grpc-max-response-pool-size',
     'integer',
     (v) => positive(v, 'Error: --grpc-max-response-pool-size must be greater than 0.'),
-    'Accepted; streams wait for their peer by themselves.',
+    'streams wait for their peer by themselves',
   ),
   ...tlsOptions('grpc', GRPC),
   option(

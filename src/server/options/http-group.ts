@@ -40,7 +40,7 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     (d, v) => (d.http.headerForward = v),
     'Headers whose name this regular expression finds become request parameters.',
   ),
-  checked(HTTP, 'http-thread-count', 'integer', parseInt32, 'Accepted; one event loop serves all connections.'),
+  checked(HTTP, 'http-thread-count', 'integer', parseInt32, 'one event loop serves all connections'),
   option(
     HTTP,
     'http-max-input-size',

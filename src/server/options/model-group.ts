@@ -105,6 +105,6 @@ export const MODEL_OPTIONS: readonly OptionSpec[] = [
     'enable-peer-access',
     'boolean',
     parseBool,
-    'Access between GPUs. Accepted; the runtime decides by itself.',
+    'ONNX Runtime decides by itself about access between GPUs',
   ),
 ];

@@ -5,21 +5,32 @@ import { BadOption, parseBool, parseGroupedSetting, parseInt32, parsePair, parse
 
 const METRICS = 'Metrics';
 
+const NO_SAGEMAKER = 'this server has no endpoint for SageMaker';
+const NO_VERTEX = 'this server has no endpoint for Vertex AI';
+
 const OTHER_ENDPOINTS: OptionSpec[] = [
-  absentEndpoint('allow-sagemaker', 'Sagemaker'),
-  checked('Sagemaker', 'sagemaker-port', 'integer', parsePort, 'Accepted without effect.'),
+  absentEndpoint(
+    'allow-sagemaker',
+    'Sagemaker',
+    'put a proxy in front that maps /ping to /v2/health/ready and /invocations to /v2/models/MODEL/infer',
+  ),
+  checked('Sagemaker', 'sagemaker-port', 'integer', parsePort, NO_SAGEMAKER),
   checked(
     'Sagemaker',
     'sagemaker-safe-port-range',
     '<integer>-<integer>',
     (v) => parsePair(v, '-').map(parseInt32),
-    'The other endpoints must have ports in this range.',
+    NO_SAGEMAKER,
   ),
-  checked('Sagemaker', 'sagemaker-thread-count', 'integer', parseInt32, 'Accepted without effect.'),
-  absentEndpoint('allow-vertex-ai', 'Vertex'),
-  checked('Vertex', 'vertex-ai-port', 'integer', parsePort, 'Accepted without effect.'),
-  checked('Vertex', 'vertex-ai-thread-count', 'integer', parseInt32, 'Accepted without effect.'),
-  checked('Vertex', 'vertex-ai-default-model', 'string', text, 'Accepted without effect.'),
+  checked('Sagemaker', 'sagemaker-thread-count', 'integer', parseInt32, NO_SAGEMAKER),
+  absentEndpoint(
+    'allow-vertex-ai',
+    'Vertex',
+    'give Vertex AI the routes /v2/health/ready and /v2/models/MODEL/infer of the HTTP port',
+  ),
+  checked('Vertex', 'vertex-ai-port', 'integer', parsePort, NO_VERTEX),
+  checked('Vertex', 'vertex-ai-thread-count', 'integer', parseInt32, NO_VERTEX),
+  checked('Vertex', 'vertex-ai-default-model', 'string', text, NO_VERTEX),
 ];
 
 const METRICS_OPTIONS: OptionSpec[] = [
@@ -31,7 +42,13 @@ const METRICS_OPTIONS: OptionSpec[] = [
     (d, v) => (d.metrics.enabled = v),
     'Serve metrics. Default true.',
   ),
-  checked(METRICS, 'allow-gpu-metrics', 'boolean', parseBool, 'Accepted; there are no GPU gauges yet.'),
+  checked(
+    METRICS,
+    'allow-gpu-metrics',
+    'boolean',
+    parseBool,
+    "there are no gauges of GPUs; NVIDIA's DCGM exporter has them",
+  ),
   option(
     METRICS,
     'allow-cpu-metrics',

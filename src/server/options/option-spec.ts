@@ -22,6 +22,8 @@ export interface OptionSpec {
   /** What stands in the help for the argument; absent for a flag. */
   readonly argument?: string;
   readonly help: string;
+  /** Why the option, once taken, changes nothing here, and what to use instead: logged when it is given. */
+  readonly note?: string;
   apply(value: string, state: ParseState): void;
 }
 
@@ -40,15 +42,20 @@ export function option<T>(
   return { group, name, argument, help, apply: (value, state) => set(state.draft, parse(value)) };
 }
 
-/** An option that is checked and then has nothing to change in this server; the help says so. */
+/** An option that is checked and then has nothing to change in this server; help and log say why (`note`). */
 export function checked(
   group: string,
   name: string,
   argument: string,
   parse: (value: string) => unknown,
-  help: string,
+  note: string,
 ): OptionSpec {
-  return { group, name, argument, help, apply: (value) => void parse(value) };
+  return { group, name, argument, help: withoutEffect(note), note, apply: (value) => void parse(value) };
+}
+
+/** Help of an option that changes nothing. */
+export function withoutEffect(note: string): string {
+  return `Accepted without effect: ${note}.`;
 }
 
 /** Takes the value as it is. */
@@ -94,15 +101,18 @@ export function deprecated(name: string, argument: string, warning: string, appl
   };
 }
 
-/** An endpoint of another product that this server does not have: `false` and settings are taken, `true` is refused. */
-export function absentEndpoint(name: string, group: string): OptionSpec {
+/**
+ * An endpoint of another product that this server does not have: `false` and settings are taken, `true` is refused with
+ * `instead`.
+ */
+export function absentEndpoint(name: string, group: string, instead: string): OptionSpec {
   return {
     group,
     name,
     argument: 'boolean',
     help: 'Not available in this server: only false is accepted.',
     apply(value, state) {
-      if (parseBool(value)) state.unsupported.push(`--${name}=${value}: this server has no such endpoint`);
+      if (parseBool(value)) state.unsupported.push(`--${name}=${value}: this server has no such endpoint; ${instead}`);
     },
   };
 }

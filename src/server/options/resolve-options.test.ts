@@ -203,3 +203,80 @@ test('the help text names every option once', () => {
   for (const { name } of OPTION_TABLE) assert.equal(text.split(`  --${name}`).length > 1, true, name);
   assert.equal(new Set(OPTION_TABLE.map(({ name }) => name)).size, OPTION_TABLE.length);
 });
+
+/** Every option of the original (spec: model repository, section 9) with a value that it takes. */
+const OF_THE_ORIGINAL: Readonly<Record<string, string>> = {
+  ...{
+    id: 'x',
+    'exit-timeout-secs': '5',
+    'log-verbose': '1',
+    'log-info': 'true',
+    'log-warning': 'on',
+    'log-error': '1',
+  },
+  ...{ 'log-format': 'ISO8601', 'log-file': '', 'model-store': 'm', 'model-repository': 'm', 'exit-on-error': 'off' },
+  ...{ 'disable-auto-complete-config': '', 'strict-readiness': 'false', 'model-control-mode': 'EXPLICIT' },
+  ...{ 'repository-poll-secs': '3', 'load-model': 'a', 'model-config-name': 'c', 'model-load-thread-count': '2' },
+  ...{ 'model-load-retry-count': '1', 'model-namespacing': 'true', 'enable-peer-access': 'true', 'allow-http': 'true' },
+  ...{ 'http-address': '::1', 'http-port': '1', 'reuse-http-port': 'false', 'http-header-forward-pattern': 'x' },
+  ...{
+    'http-thread-count': '8',
+    'http-max-input-size': '9',
+    'http-restricted-api': 'health:a=b',
+    'allow-grpc': 'true',
+  },
+  ...{ 'grpc-address': '::1', 'grpc-port': '2', 'reuse-grpc-port': 'false', 'grpc-header-forward-pattern': 'x' },
+  ...{ 'grpc-infer-thread-count': '2', 'grpc-infer-allocation-pool-size': '8', 'grpc-max-response-pool-size': '1' },
+  ...{ 'grpc-use-ssl': 'false', 'grpc-use-ssl-mutual': 'false', 'grpc-server-cert': 'c', 'grpc-server-key': 'k' },
+  ...{ 'grpc-root-cert': 'r', 'grpc-infer-response-compression-level': 'low', 'grpc-keepalive-time': '1' },
+  ...{ 'grpc-keepalive-timeout': '1', 'grpc-keepalive-permit-without-calls': 'true' },
+  ...{ 'grpc-http2-max-pings-without-data': '1', 'grpc-http2-min-recv-ping-interval-without-data': '1' },
+  ...{ 'grpc-http2-max-ping-strikes': '1', 'grpc-max-connection-age': '1', 'grpc-max-connection-age-grace': '1' },
+  ...{ 'grpc-restricted-protocol': 'health:a=b', 'allow-sagemaker': 'false', 'sagemaker-port': '8080' },
+  ...{ 'sagemaker-safe-port-range': '1-9', 'sagemaker-thread-count': '8', 'allow-vertex-ai': 'false' },
+  ...{
+    'vertex-ai-port': '8080',
+    'vertex-ai-thread-count': '8',
+    'vertex-ai-default-model': 'm',
+    'allow-metrics': 'true',
+  },
+  ...{ 'allow-gpu-metrics': 'true', 'allow-cpu-metrics': 'true', 'metrics-address': '::1', 'metrics-port': '3' },
+  ...{ 'metrics-interval-ms': '2000', 'metrics-config': 'counter_latencies=true', 'trace-config': 'rate=5' },
+  ...{ 'backend-directory': 'b', 'backend-config': 'onnxruntime,a=b', 'repoagent-directory': 'r' },
+  ...{ 'cache-config': 'local,size=1048576', 'cache-directory': 'c', 'rate-limit': 'execution_count' },
+  ...{ 'rate-limit-resource': 'R:1', 'pinned-memory-pool-byte-size': '1', 'cuda-memory-pool-byte-size': '0:1' },
+  ...{ 'cuda-virtual-address-size': '0:1', 'min-supported-compute-capability': '6.0' },
+  ...{ 'buffer-manager-thread-count': '0', 'host-policy': 'p,numa-node=0', 'model-load-gpu-limit': '0:0.5' },
+  ...{ 'allow-client-shm': 'true', 'strict-model-config': 'false', 'trace-file': 'f', 'trace-level': 'OFF' },
+  ...{ 'trace-rate': '1', 'trace-count': '1', 'trace-log-frequency': '0' },
+};
+
+test('every option of the original is taken; those that change nothing say why in one line', () => {
+  const args = Object.entries(OF_THE_ORIGINAL).flatMap(([name, value]) =>
+    name === 'disable-auto-complete-config' ? [`--${name}`] : [`--${name}`, value],
+  );
+  const { notes } = serve(...args);
+  assert.ok(notes.includes('--http-thread-count has no effect: one event loop serves all connections'));
+  for (const { name, note, help } of OPTION_TABLE) {
+    if (note === undefined || !Object.hasOwn(OF_THE_ORIGINAL, name)) continue;
+    assert.ok(notes.includes(`--${name} has no effect: ${note}`), name);
+    assert.ok(help.includes(`Accepted without effect: ${note}.`), name);
+    assert.doesNotMatch(note, /\n/);
+  }
+  assert.equal(serve('--http-thread-count=8', '--http-thread-count=9').notes.length, 1);
+  assert.deepEqual(serve('--model-repository=m').notes, []);
+});
+
+test('endpoints that are not here are refused with what to use instead', () => {
+  assert.match(
+    refusal('--allow-sagemaker=true'),
+    /^error: --allow-sagemaker=true: this server has no such endpoint; put /,
+  );
+  assert.match(refusal('--allow-vertex-ai=1'), /^error: --allow-vertex-ai=1: this server has no such endpoint; give /);
+});
+
+test('name and release in the metadata can be set', () => {
+  const { id, version } = serve('--id=mine', '--server-version=2.51.0');
+  assert.deepEqual([id, version], ['mine', '2.51.0']);
+  assert.deepEqual([serve().id, serve().version], ['triton', '2.73.0']);
+});

@@ -37,6 +37,8 @@ export function resolveOptions(args: readonly string[], warn: (line: string) => 
     if (option === undefined) throw new Error(`no option ${match.name}`);
     state.given.add(match.name);
     values.set(match.name, match.value ?? '');
+    const note = option.note === undefined ? undefined : `--${option.name} has no effect: ${option.note}`;
+    if (note !== undefined && !draft.notes.includes(note)) draft.notes = [...draft.notes, note];
     try {
       option.apply(match.value ?? '', state);
     } catch (reason) {

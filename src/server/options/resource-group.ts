@@ -1,4 +1,4 @@
-import { checked, type OptionSpec, oneOf, option, text } from './option-spec.js';
+import { checked, type OptionSpec, oneOf, option, text, withoutEffect } from './option-spec.js';
 import {
   BadOption,
   parseBool,
@@ -11,6 +11,12 @@ import {
 
 const DEVICES = 'Memory/Device Management';
 
+const NO_AGENTS = 'repository agents are native libraries, which cannot be loaded here; messages name this folder';
+const GPU_MEMORY = 'ONNX Runtime manages the memory of GPUs; a model limits it with its parameter gpu_mem_limit';
+const PINNED_MEMORY = 'there is no such pool; the start-up table and the metrics show the size';
+const COMPUTE_CAPABILITY = 'ONNX Runtime checks the GPU; the start-up table shows the value';
+const HOST_POLICY = 'the system places threads; bind the whole server with taskset or numactl';
+
 const BACKENDS: OptionSpec[] = [
   option(
     'Backend',
@@ -18,7 +24,7 @@ const BACKENDS: OptionSpec[] = [
     'string',
     text,
     (d, v) => (d.backendDirectory = v),
-    'Accepted and shown to backends; backends are part of this program.',
+    'Folder of backends that are Python models: NAME/model.py serves models with the backend NAME. Default /opt/tritonserver/backends.',
   ),
   {
     group: 'Backend',
@@ -36,14 +42,17 @@ const BACKENDS: OptionSpec[] = [
       draft.backendConfig.push({ backend, key, value: wanted });
     },
   },
-  option(
-    'Repository Agent',
-    'repoagent-directory',
-    'string',
-    text,
-    (d, v) => (d.repoagentDirectory = v),
-    'Accepted; there are no repository agents in this program.',
-  ),
+  {
+    ...option(
+      'Repository Agent',
+      'repoagent-directory',
+      'string',
+      text,
+      (d, v) => (d.repoagentDirectory = v),
+      withoutEffect(NO_AGENTS),
+    ),
+    note: NO_AGENTS,
+  },
   {
     group: 'Response Cache',
     name: 'cache-config',
@@ -78,7 +87,7 @@ const RATE_LIMIT: OptionSpec[] = [
     'string',
     oneOf(['execution_count', 'off'], 'invalid argument for --rate-limit', true),
     (d, v) => (d.rateLimit = v === 'execution_count'),
-    'execution_count or off. Executions are limited by the number of instances only: a warning says so. Default off.',
+    'execution_count: executions compete for the resources that models ask for. off: they do not. Default off.',
   ),
   {
     group: 'Rate Limiter',
@@ -97,42 +106,49 @@ const RATE_LIMIT: OptionSpec[] = [
 const HOST_FORMAT = "--host-policy option format is '<policy name>,<setting>=<value>'. Got ";
 
 const MEMORY: OptionSpec[] = [
-  option(
-    DEVICES,
-    'pinned-memory-pool-byte-size',
-    'integer',
-    parseInt64,
-    (d, v) => (d.pinnedMemoryPoolBytes = v),
-    'Accepted and shown in the start-up table; there is no such pool here. Default 268435456.',
-  ),
+  {
+    ...option(
+      DEVICES,
+      'pinned-memory-pool-byte-size',
+      'integer',
+      parseInt64,
+      (d, v) => (d.pinnedMemoryPoolBytes = v),
+      withoutEffect(PINNED_MEMORY),
+    ),
+    note: PINNED_MEMORY,
+  },
   checked(
     DEVICES,
     'cuda-memory-pool-byte-size',
     '<integer>:<integer>',
     (v) => parsePair(v, ':').map(parseInt64),
-    'Accepted; the runtime manages GPU memory.',
+    GPU_MEMORY,
   ),
   checked(
     DEVICES,
     'cuda-virtual-address-size',
     '<integer>:<integer>',
     (v) => parsePair(v, ':').map(parseInt64),
-    'Accepted; the runtime manages GPU memory.',
+    GPU_MEMORY,
   ),
-  option(
-    DEVICES,
-    'min-supported-compute-capability',
-    'float',
-    parseFloating,
-    (d, v) => (d.minComputeCapability = v),
-    'Accepted and shown in the start-up table; the runtime checks the GPU. Default 6.0.',
-  ),
-  checked(DEVICES, 'buffer-manager-thread-count', 'integer', parseInt32, 'Accepted; there is no buffer manager here.'),
+  {
+    ...option(
+      DEVICES,
+      'min-supported-compute-capability',
+      'float',
+      parseFloating,
+      (d, v) => (d.minComputeCapability = v),
+      withoutEffect(COMPUTE_CAPABILITY),
+    ),
+    note: COMPUTE_CAPABILITY,
+  },
+  checked(DEVICES, 'buffer-manager-thread-count', 'integer', parseInt32, 'tensors are not copied by a buffer manager'),
   {
     group: DEVICES,
     name: 'host-policy',
     argument: '<string>,<string>=<string>',
-    help: 'POLICY,SETTING=VALUE with numa-node or cpu-cores. Accepted; threads are placed by the system.',
+    help: `POLICY,SETTING=VALUE with numa-node or cpu-cores. ${withoutEffect(HOST_POLICY)}`,
+    note: HOST_POLICY,
     apply(value, state) {
       const [, setting] = parseGroupedSetting(value, {
         noGroup: HOST_FORMAT,
@@ -151,7 +167,8 @@ const MEMORY: OptionSpec[] = [
     group: DEVICES,
     name: 'model-load-gpu-limit',
     argument: '<device_id>:<fraction>',
-    help: 'Accepted; the runtime manages GPU memory.',
+    help: withoutEffect(GPU_MEMORY),
+    note: GPU_MEMORY,
     apply(value, state) {
       const [first, second] = parsePair(value, ':');
       const [device, fraction] = [parseInt32(first), parseFloating(second)];

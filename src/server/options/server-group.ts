@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '../../protocol/release.js';
 import { isLogFormat, type LogFormat } from '../log/format.js';
 import { type OptionSpec, option, text } from './option-spec.js';
 import { BadOption, parseBool, parseInt32 } from './parse-value.js';
@@ -6,6 +7,14 @@ const LOGGING = 'Logging';
 
 const SERVER: OptionSpec[] = [
   option('Server', 'id', 'string', text, (d, v) => (d.id = v), 'Name of the server in its metadata. Default triton.'),
+  option(
+    'Server',
+    'server-version',
+    'string',
+    text,
+    (d, v) => (d.version = v),
+    `Release in the server's metadata, for clients that look at it. Default ${PROTOCOL_VERSION}.`,
+  ),
   option(
     'Server',
     'exit-timeout-secs',

@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '../../protocol/release.js';
 import type { LogSettings } from '../log/server-log.js';
 
 /** How the set of served models changes while the server runs. */
@@ -112,6 +113,10 @@ export interface RateLimitResource {
 /** Everything that `triton serve` can be told, complete and read-only. */
 export interface ServerOptions {
   readonly id: string;
+  /** Release that the metadata name; clients may look at it. */
+  readonly version: string;
+  /** One line per option that was given and changes nothing here. */
+  readonly notes: readonly string[];
   readonly exitTimeoutSeconds: number;
   readonly log: Readonly<LogSettings>;
   readonly repositories: readonly string[];
@@ -165,6 +170,8 @@ export interface OptionsDraft
 export function defaultServerOptions(): OptionsDraft {
   return {
     id: 'triton',
+    version: PROTOCOL_VERSION,
+    notes: [],
     exitTimeoutSeconds: 30,
     log: { info: true, warning: true, error: true, verboseLevel: 0, format: 'default', file: '' },
     repositories: [],
