@@ -2,7 +2,8 @@
 import { Option } from 'commander';
 import type { Check } from '../doctor/check.js';
 import type { Diagnosis } from '../doctor/run-doctor.js';
-import { type Command, PROTOCOL_VERSION, packageVersion } from './main.js';
+import { PROTOCOL_VERSION } from '../protocol/release.js';
+import { type Command, packageVersion } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 
 /** 0 when serving is possible, 1 when it is not, 2 for unusable arguments. */
