@@ -7,6 +7,7 @@ import type { ReadyModel } from './engine-api.js';
 import { activeRunners, closeInstances, type ModelInstance } from './lifecycle/model-instances.js';
 import type { Log } from './log.js';
 import type { ModelPlan } from './model-plan.js';
+import { RequestLog } from './request/request-log.js';
 import { validateRequest } from './request/validate-request.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { InstanceRunner } from './schedule/instance-runner.js';
@@ -123,11 +124,27 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted): PendingRequest {
     const validated = validateRequest(this.plan, request);
     const task = new Task(this, request, validated, onResponse, onCounted);
-    if (task.trace === undefined) this.scheduler.enqueue(task);
-    else enqueueTraced(task, task.trace, this, this.#showsInputs, (traced) => this.scheduler.enqueue(traced));
+    if (this.log.isVerbose?.(1)) {
+      const levels = this.config.dynamic_batching?.priority_levels ?? 0n;
+      task.verbose = new RequestLog(this.log, this.plan, levels, request, validated);
+    }
+    if (task.trace === undefined && task.verbose === undefined) this.scheduler.enqueue(task);
+    else this.#enqueueWatched(task);
     this.#outstanding++;
     this.statistics.pending++;
     return task;
+  }
+
+  /** Queues a request that is traced or that the log tells about. */
+  #enqueueWatched(task: Task): void {
+    task.verbose?.enter('PENDING');
+    try {
+      if (task.trace === undefined) this.scheduler.enqueue(task);
+      else enqueueTraced(task, task.trace, this, this.#showsInputs, (traced) => this.scheduler.enqueue(traced));
+    } catch (reason) {
+      task.verbose?.enter('FAILED_ENQUEUE');
+      throw reason;
+    }
   }
 
   released(_task: Task): void {

@@ -8,6 +8,8 @@ export interface Log {
   error(message: string): void;
   /** Shown when the verbose level is at least `level` (1 and up). */
   verbose(level: number, message: string): void;
+  /** Whether records of this level are shown: spares making texts that nobody sees. */
+  isVerbose?(level: number): boolean;
   /** A record of a model's own code, with the place that wrote it (`model.py:12`). Shown as the level's records are. */
   located?(level: 'info' | 'warning' | 'error' | 'verbose', source: string, message: string): void;
   /** A line of its own on the error stream, without preamble and whatever the settings: parse errors of configurations. */

@@ -1,5 +1,6 @@
 import type { TritonError } from '../protocol/error.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
+import type { VerboseFront } from './request/request-log.js';
 import type { RequestTrace } from './trace/request-trace.js';
 
 /** A tensor of a request, before the model's configuration was asked about it. */
@@ -31,6 +32,8 @@ export interface InferenceRequest {
   readonly raw?: Uint8Array;
   /** Set when the request is traced. */
   readonly trace?: RequestTrace | undefined;
+  /** Set by front ends while verbose records are shown. */
+  readonly verbose?: VerboseFront | undefined;
 }
 
 /** One response. `error` set: the request failed and `outputs` is empty. */

@@ -1,6 +1,7 @@
 import type { BackendInstance, ExecutionTimes } from '../../backends/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import { type Clock, SYSTEM_CLOCK } from '../clock.js';
+import type { RequestLog } from '../request/request-log.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { traceExecution } from '../trace/report.js';
 import { NullRequest } from './null-request.js';
@@ -84,7 +85,13 @@ export class InstanceRunner {
   }
 
   #execute(tasks: readonly BatchItem[], done: () => void): void {
-    for (const task of tasks) if (!(task instanceof NullRequest)) task.markExecuting();
+    let log: RequestLog | undefined;
+    for (const task of tasks) {
+      if (task instanceof NullRequest) continue;
+      task.markExecuting();
+      log = task.verbose;
+    }
+    log?.executing(this.instance.name, tasks.length);
     let result: Promise<ExecutionTimes> | ExecutionTimes;
     try {
       result = this.instance.execute(tasks);
@@ -134,7 +141,13 @@ export class InstanceRunner {
       task.counted(inputNs, inferNs, outputNs);
     }
     if (succeeded || times.failed) this.#statistics.recordExecution(rows, inputNs, inferNs, outputNs);
-    for (const task of tasks) if (!(task instanceof NullRequest) && task.rescheduled) task.requeue();
+    let log: RequestLog | undefined;
+    for (const task of tasks) {
+      if (task instanceof NullRequest) continue;
+      log = task.verbose;
+      if (task.rescheduled) task.requeue();
+    }
+    log?.released(this.instance.name, tasks.length);
     done();
   }
 

@@ -4,6 +4,7 @@ import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
+import type { RequestLog } from '../request/request-log.js';
 import { mapReshape } from '../request/reshape.js';
 import type { ValidatedRequest } from '../request/validate-request.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
@@ -81,6 +82,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   readonly isStep: boolean;
   /** Set when the request is traced. */
   readonly trace: RequestTrace | undefined;
+  /** Set while verbose records are shown. */
+  verbose: RequestLog | undefined;
 
   readonly #owner: TaskOwner;
   readonly #handler: ResponseHandler;
@@ -126,8 +129,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   /** Marks the start of the execution: the request no longer counts as pending. */
   markExecuting(): void {
     if (this.#executing) return;
-    this.#executing = true;
-    this.#owner.statistics.pending--;
+    this.#leaveQueue();
+    this.verbose?.enter('EXECUTING');
   }
 
   respond(response: ExecutionResponse | undefined, final: boolean): void {
@@ -144,7 +147,10 @@ export class Task implements ExecutionRequest, PendingRequest {
     }
     this.onResponse?.(response, final);
     const answer = response === undefined ? undefined : this.#toAnswer(response);
-    if (answer !== undefined) this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
+    if (answer !== undefined) {
+      this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
+      this.verbose?.outputs(answer.outputs);
+    }
     if (this.order === undefined) this.#deliver(answer, final);
     else this.order.deliver(() => this.#deliver(answer, final), final);
   }
@@ -153,6 +159,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   counted(inputNs: number, inferNs: number, outputNs: number): void {
     // A request that goes back into its queue is not over.
     if (this.trace !== undefined && !this.rescheduled) this.trace.end(this.#owner.clock.nowNs());
+    if (this.verbose !== undefined && !this.rescheduled) this.verbose.enter('RELEASED');
     const onCounted = this.#onCounted;
     if (onCounted === undefined) return;
     this.#onCounted = undefined;
@@ -183,7 +190,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   /** Answers with an error as the final response and counts the failure, unless the request was already answered. */
   reject(error: TritonError, reason: FailureReason): void {
     if (this.finished) return;
-    this.markExecuting();
+    if (!this.#executing) this.#leaveQueue();
     this.respond({ outputs: NO_OUTPUTS, error }, true);
     this.#owner.statistics.recordFailure(reason, this.#owner.clock.nowNs() - this.startNs);
     this.counted(0, 0, 0);
@@ -193,6 +200,11 @@ export class Task implements ExecutionRequest, PendingRequest {
   rejectCancelled(): void {
     this.dropped = true;
     this.reject(new TritonError('CANCELLED', ''), 'CANCELED');
+  }
+
+  #leaveQueue(): void {
+    this.#executing = true;
+    this.#owner.statistics.pending--;
   }
 
   #toAnswer(response: ExecutionResponse): InferenceResponse {

@@ -327,6 +327,10 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   #put(slot: Slot, task: Task): void {
+    if (task.verbose !== undefined) {
+      const runner = this.#runners[this.#batchers.indexOf(slot.batcher)];
+      task.verbose.slotted(task.correlationId, runner?.instance.name ?? '', slot.index);
+    }
     slot.queue.push(task);
     slot.batcher.wake(slot);
   }

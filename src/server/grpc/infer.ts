@@ -1,4 +1,5 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
+import { requestPrefix } from '../../engine/request/validate-request.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
 import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
@@ -12,10 +13,11 @@ import type { CompressionLevel } from '../options/server-options.js';
 import type { ServerContext } from '../server-context.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
+import { VerboseBuffers } from '../verbose-buffers.js';
 import { finishWithError } from './respond.js';
 
 /** ModelInfer: one request, one response. */
-export function modelInfer({ engine, options, decoding, tracer }: ServerContext): GrpcMethod {
+export function modelInfer({ engine, options, decoding, tracer, log }: ServerContext): GrpcMethod {
   const { headerForward, responseCompression } = options.grpc;
   const wait = new WaitForRequest();
   return {
@@ -23,6 +25,7 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
     handle(call, bytes) {
       let regions: RegionLease | undefined;
       let trace: GrpcTrace | undefined;
+      let id = '';
       try {
         const message = decodeModelInferRequest(bytes);
         const model = engine.model(message.modelName, message.modelVersion);
@@ -35,11 +38,14 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
         if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, call, wait);
         const decoded = decodeGrpcInferRequest(message, model, decoding.grpc);
         regions = decoded.sharedMemory;
+        id = decoded.request.id;
         let { request } = decoded;
         if (headerForward !== undefined) request = withForwardedHeaders(request, headerForward, call.metadataEntries());
         const timing = call.metadata(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
         const listener = timing ?? trace?.request;
-        if (listener !== undefined) request = { ...request, trace: listener };
+        const buffers = log.isVerbose(1) ? new VerboseBuffers(log, 'grpc', message.modelVersion) : undefined;
+        if (listener !== undefined || buffers !== undefined)
+          request = { ...request, trace: listener, verbose: buffers };
         let count = 0;
         let answer: InferenceResponse | undefined;
         const pending = model.submit(request, (response, final) => {
@@ -64,6 +70,7 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
               else trace.sending(send);
             }
             trace?.end();
+            buffers?.release();
             decoded.sharedMemory?.release();
           };
           if (timing === undefined) finish();
@@ -72,6 +79,7 @@ export function modelInfer({ engine, options, decoding, tracer }: ServerContext)
         call.onCancel(() => pending.cancel());
       } catch (reason) {
         regions?.release();
+        if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
         if (trace === undefined) finishWithError(call, reason);
         else {
           trace.sending(() => finishWithError(call, reason));

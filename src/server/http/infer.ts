@@ -1,4 +1,5 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
+import { requestPrefix } from '../../engine/request/validate-request.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { TritonError } from '../../protocol/error.js';
 import {
@@ -13,6 +14,7 @@ import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
+import { VerboseBuffers } from '../verbose-buffers.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -28,11 +30,11 @@ export function infer(context: ServerContext, route: HttpRoute, request: Http1Re
   const { tracer } = context;
   const trace = tracer.active ? HttpTrace.start(tracer, route.model, request, reply) : undefined;
   if (trace === undefined) {
-    decode(context, model, request, reply, undefined);
+    decode(context, model, route.version, request, reply, undefined);
     return;
   }
   try {
-    decode(context, model, request, trace, trace);
+    decode(context, model, route.version, request, trace, trace);
   } catch (reason) {
     trace.end();
     throw reason;
@@ -42,13 +44,14 @@ export function infer(context: ServerContext, route: HttpRoute, request: Http1Re
 function decode(
   context: ServerContext,
   model: ReadyModel,
+  version: string,
   request: Http1Request,
   reply: Http1Reply,
   trace: HttpTrace | undefined,
 ): void {
   const encoding = request.header('content-encoding');
   if (encoding === undefined) {
-    run(context, model, request, reply, request.body, trace);
+    run(context, model, version, request, reply, request.body, trace);
     return;
   }
   let compressed: boolean;
@@ -59,37 +62,44 @@ function decode(
     return;
   }
   if (!compressed) {
-    run(context, model, request, reply, request.body, trace);
+    run(context, model, version, request, reply, request.body, trace);
     return;
   }
   decompress(request.body, context.options.http.maxInputSize)
-    .then((body) => run(context, model, request, reply, body, trace))
+    .then((body) => run(context, model, version, request, reply, body, trace))
     .catch((reason) => sendError(reply, reason, 'text/plain'));
 }
 
 function run(
   context: ServerContext,
   model: ReadyModel,
+  version: string,
   request: Http1Request,
   reply: Http1Reply,
   body: Uint8Array,
   trace: HttpTrace | undefined,
 ): void {
   const headerLength = parseInferenceHeaderLength(request.header('inference-header-content-length'));
+  const { log } = context;
   let regions: RegionLease | undefined;
+  let id = '';
   try {
     const decoded = decodeHttpInferRequest(body, headerLength, model, context.decoding.http);
     regions = decoded.sharedMemory;
+    id = decoded.request.id;
     const { headerForward } = context.options.http;
     const inference =
       headerForward === undefined
         ? decoded.request
         : withForwardedHeaders(decoded.request, headerForward, request.headers());
+    const buffers = log.isVerbose(1) ? new VerboseBuffers(log, 'http', version) : undefined;
     const timing = request.header(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
     const listener = timing ?? trace?.request;
     let count = 0;
     let answer: InferenceResponse | undefined;
-    model.submit(listener === undefined ? inference : { ...inference, trace: listener }, (response, final) => {
+    const watched = listener !== undefined || buffers !== undefined;
+    const submitted = watched ? { ...inference, trace: listener, verbose: buffers } : inference;
+    model.submit(submitted, (response, final) => {
       if (response !== undefined) {
         trace?.responded();
         count++;
@@ -98,6 +108,7 @@ function run(
       if (!final) return;
       const finish = () => {
         respond(count === 1 ? answer : undefined, count, decoded, model, request, reply, timing);
+        buffers?.release();
         decoded.sharedMemory?.release();
       };
       if (timing === undefined) finish();
@@ -105,6 +116,7 @@ function run(
     });
   } catch (reason) {
     regions?.release();
+    if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
     sendError(reply, reason, 'application/json');
   }
 }

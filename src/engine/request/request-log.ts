@@ -1,0 +1,99 @@
+import { formatShape } from '../../protocol/datatype.js';
+import type { Tensor } from '../../protocol/tensor.js';
+import type { Log } from '../log.js';
+import type { ModelPlan } from '../model-plan.js';
+import type { InferenceRequest } from '../request.js';
+import { logOutput } from './response-log.js';
+import { requestPrefix, type ValidatedRequest } from './validate-request.js';
+
+/** Where a request is on its way (spec: runtime, section 0). */
+export type RequestState = 'INITIALIZED' | 'PENDING' | 'EXECUTING' | 'RELEASED' | 'FAILED_ENQUEUE';
+
+/** What the front end of a request adds to its verbose records. */
+export interface VerboseFront {
+  /** As the client asked for it; '' = none. */
+  readonly requestedVersion: string;
+  /** An output of the response has its place. */
+  output(tensor: Tensor): void;
+}
+
+let addresses = 0x10_0000;
+
+/** Stands for an address in memory: another number for each thing, in hexadecimal. */
+export function nextAddress(): string {
+  addresses += 64;
+  return addresses.toString(16);
+}
+
+/** The verbose records of one request at level 1 (spec: runtime, section 16). Exists only while they are shown. */
+export class RequestLog {
+  readonly #log: Log;
+  readonly #prefix: string;
+  readonly #front: VerboseFront | undefined;
+  readonly #model: string;
+  #state: RequestState = 'INITIALIZED';
+
+  /** Tells of a request that passed validation. `levels`: priority levels of the model, 0n = none. */
+  constructor(log: Log, plan: ModelPlan, levels: bigint, request: InferenceRequest, validated: ValidatedRequest) {
+    this.#log = log;
+    this.#prefix = requestPrefix(request.id);
+    this.#front = request.verbose;
+    this.#model = plan.name;
+    this.enter('INITIALIZED');
+    log.verbose(1, `${this.#prefix}prepared: ${description(plan, levels, request, validated)}`);
+  }
+
+  enter(state: RequestState): void {
+    this.#log.verbose(1, `${this.#prefix}Setting state from ${this.#state} to ${state}`);
+    this.#state = state;
+  }
+
+  /** The request and those of its batch go to an instance. */
+  executing(instance: string, requests: number): void {
+    this.#log.verbose(1, `model ${this.#model}, instance ${instance}, executing ${requests} requests`);
+  }
+
+  /** The instance is done with the batch. */
+  released(instance: string, requests: number): void {
+    this.#log.verbose(
+      1,
+      `TRITONBACKEND_ModelInstanceExecute: model instance name ${instance} released ${requests} requests`,
+    );
+  }
+
+  /** The request has a slot of a sequence batcher. */
+  slotted(id: bigint | string, instance: string, slot: number): void {
+    this.#log.verbose(1, `Enqueuing CORRID ${id} into batcher ${instance}, sequence slot ${slot}: ${this.#model}`);
+  }
+
+  outputs(tensors: readonly Tensor[]): void {
+    for (const tensor of tensors) {
+      logOutput(this.#log, tensor);
+      this.#front?.output(tensor);
+    }
+  }
+}
+
+function description(
+  plan: ModelPlan,
+  levels: bigint,
+  request: InferenceRequest,
+  { batchSize, inputs, requestedOutputs }: ValidatedRequest,
+) {
+  const flags = (request.sequenceStart ? 1 : 0) | (request.sequenceEnd ? 2 : 0);
+  const { id, correlationId, timeoutMicroseconds, verbose } = request;
+  const version = verbose === undefined || verbose.requestedVersion === '' ? '-1' : verbose.requestedVersion;
+  const address = () => `[0x0x${nextAddress()}]`;
+  const lines = inputs.map(({ name, datatype, shape }) => {
+    const whole = formatShape(shape);
+    const own = formatShape(plan.maxBatchSize > 0 ? shape.slice(1) : shape);
+    return `${address()} input: ${name}, type: ${datatype}, original shape: ${whole}, batch + shape: ${whole}, shape: ${own}\n`;
+  });
+  const wanted = (names: readonly string[]) => names.map((name) => `${name}\n`).join('');
+  return (
+    `${address()} request id: ${id}, model: ${plan.name}, requested version: ${version}, actual version: ${plan.version}, ` +
+    `flags: 0x${flags.toString(16)}, correlation id: ${correlationId}, batch size: ${batchSize}, priority: ${levels === 0n ? 0 : request.priority}, ` +
+    `timeout (us): ${timeoutMicroseconds}\noriginal inputs:\n${lines.join('')}override inputs:\ninputs:\n${lines.join('')}` +
+    `original requested outputs:\n${wanted(request.requestedOutputs)}requested outputs:\n${wanted([...requestedOutputs].sort())}`
+  );
+}
