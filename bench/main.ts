@@ -2,7 +2,7 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, large-tensor, python, startup-memory
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, large-tensor, python, startup-memory
  *   npm run bench -- --seconds 2 --rounds 3
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import type { BenchContext, Row } from './rows/context.js';
 import { densenetRows } from './rows/densenet.js';
+import { ensembleRows } from './rows/ensemble.js';
 import { largeTensorRows } from './rows/large-tensor.js';
 import { pythonRows } from './rows/python.js';
 import { simpleRows } from './rows/simple.js';
@@ -20,6 +21,7 @@ import { startupAndMemoryRows } from './rows/startup-memory.js';
 const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>> = {
   densenet: densenetRows,
   simple: simpleRows,
+  ensemble: ensembleRows,
   'large-tensor': largeTensorRows,
   python: pythonRows,
   'startup-memory': startupAndMemoryRows,
