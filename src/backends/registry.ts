@@ -9,6 +9,7 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = 
   onnxruntime: () => import('./onnxruntime/onnxruntime-backend.js'),
   identity: () => import('./identity/identity-backend.js'),
   python: () => import('./python/python-backend.js'),
+  repeat: () => import('./repeat/repeat-backend.js'),
 };
 
 /** What stands in the way of well-known backends, for the log: the error text itself is the original's. */

@@ -47,7 +47,7 @@ export interface ValidatedModel {
 const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
 
 /** Backends whose models are configurations alone. */
-const FILELESS: ReadonlySet<string> = new Set(['identity']);
+const FILELESS: ReadonlySet<string> = new Set(['identity', 'repeat']);
 
 /** Judges one model. */
 export async function validateModel(
