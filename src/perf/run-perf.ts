@@ -19,12 +19,14 @@ import type { LoadSetup } from './load/load-messages.js';
 import { makeSetup } from './load/make-setup.js';
 import { stabilizingNs } from './measure/latency.js';
 import { LevelMeter, loadFault } from './measure/level-meter.js';
+import { MetricsPoller } from './metrics/metrics-poller.js';
 import { messageOf } from './model/message-of.js';
 import { isSequenceModel, type PerfModel, readPerfModel } from './model/perf-model.js';
 import { checkModel } from './options/check-model.js';
 import { checkSupportedFeatures, checkSupportedKind } from './options/check-supported.js';
 import type { PerfOptions } from './options/perf-options.js';
 import { PerfError, startUpError } from './perf-error.js';
+import { runPeriodic } from './periodic/run-periodic.js';
 import { writeCsvReports } from './report/csv-report.js';
 import { formatG } from './report/format-number.js';
 import { levelReport, passLine } from './report/level-report.js';
@@ -34,6 +36,7 @@ import { settingsBlock } from './report/settings-block.js';
 import type { ReportedLevel } from './report/summary.js';
 import { summary } from './report/summary.js';
 import { type LevelVerdict, searchLevels } from './search-levels.js';
+import { PerfRegions } from './shared-memory/perf-regions.js';
 
 /** Where a run prints and how it is stopped. */
 export interface RunSurroundings {
@@ -86,11 +89,38 @@ async function measure(
   checkModel(options, model, warn);
   const data = readInputData(model, options, print);
   const setup = makeSetup(options, model, data, warn);
+  const regions = setup.sharedMemory ? await PerfRegions.open(options, model, data, setup, client) : undefined;
+  try {
+    return await measureModel({ options, model, data, setup, client, headers, surroundings });
+  } finally {
+    await regions?.close(warn);
+  }
+}
+
+/** What a measurement works with once the model, its data and the regions are there. */
+interface Measurement {
+  readonly options: PerfOptions;
+  readonly model: PerfModel;
+  readonly data: InputData;
+  readonly setup: LoadSetup;
+  readonly client: InferenceServerClient;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly surroundings: RunSurroundings;
+}
+
+async function measureModel(measurement: Measurement): Promise<PerfRun> {
+  const { options, model, client, headers, surroundings } = measurement;
+  const { print, warn } = surroundings;
   const server = await client.serverMetadata({ headers }).catch((reason: unknown) => {
     throw startUpError('unable to get server metadata', messageOf(reason));
   });
   print(settingsBlock(options, model).slice(0, -1));
-  const run = new Run(options, model, data, setup, client, headers, surroundings);
+  if (options.loadMode === 'PeriodicConcurrency') {
+    const level = await runPeriodic(measurement.setup, options, surroundings.interrupted);
+    exportProfile(measurement, [level]);
+    return { options, model, levels: [] };
+  }
+  const run = new Run(measurement);
   try {
     await run.profile(server.extensions.includes('statistics'));
   } catch (reason) {
@@ -102,12 +132,15 @@ async function measure(
   }
   for (const line of summary(run.levels, options)) print(line);
   if (options.reportFile !== '' && run.levels.length > 0) writeCsvReports(run.levels, { options, model }, warn);
-  if (options.profileExportFile !== '') {
-    const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
-    const { version } = surroundings;
-    writeProfileExport({ options, model, data, levels: run.exported, version, epochOffsetNs }, warn);
-  }
+  exportProfile(measurement, run.exported);
   return { options, model, levels: run.levels };
+}
+
+function exportProfile({ options, model, data, surroundings }: Measurement, levels: readonly ExportedLevel[]): void {
+  if (options.profileExportFile === '') return;
+  const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
+  const { version, warn } = surroundings;
+  writeProfileExport({ options, model, data, levels, version, epochOffsetNs }, warn);
 }
 
 /** Changes the server's global trace settings, if any were given (settings in the order of their names). */
@@ -139,16 +172,10 @@ class Run {
   readonly #surroundings: RunSurroundings;
   #generator: LoadGenerator | undefined;
   #meter: LevelMeter | undefined;
+  /** Connection contexts that workers have opened so far. */
+  #contexts = 0;
 
-  constructor(
-    options: PerfOptions,
-    model: PerfModel,
-    data: InputData,
-    setup: LoadSetup,
-    client: InferenceServerClient,
-    headers: Readonly<Record<string, string>>,
-    surroundings: RunSurroundings,
-  ) {
+  constructor({ options, model, data, setup, client, headers, surroundings }: Measurement) {
     this.#options = options;
     this.#model = model;
     this.#data = data;
@@ -193,7 +220,9 @@ class Run {
     const generator = this.#generator as LoadGenerator;
     const details: ExportedLevel = { level: shown, requests: [], boundariesNs: [] };
     this.exported.push(details);
-    const outcome = await meter.measure(() => generator.apply(plan(options.requestCount, 'measure')), isFresh, details);
+    const load = plan(options.requestCount, 'measure');
+    await this.#setTraceAgain(load);
+    const outcome = await meter.measure(() => generator.apply(load), isFresh, details);
     const verdict = this.#judge(
       level,
       outcome.stable,
@@ -206,6 +235,14 @@ class Run {
     }
     progress.levelEnded(shown, outcome.result, generator.threads);
     return verdict;
+  }
+
+  /** Every context of the original is a client of its own, and every client sets the trace when it is made. */
+  async #setTraceAgain(load: LoadPlan): Promise<void> {
+    if (this.#options.trace.size === 0) return;
+    const perSequence = isSequenceModel(this.#model);
+    const contexts = load.reduce((sum, { slots }) => sum + (perSequence ? slots : 1), 0);
+    for (; this.#contexts < contexts; this.#contexts++) await setTrace(this.#options, this.#client, this.#headers);
   }
 
   /** Whether the level counts; says why not. */
@@ -295,6 +332,9 @@ class Run {
         client: this.#client,
         headers: this.#headers,
         serverStatistics,
+        poller: options.collectMetrics
+          ? new MetricsPoller(options.metricsUrl, options.metricsInterval, warn)
+          : undefined,
         interrupted,
         warn,
         onWindow: (index, window) => {

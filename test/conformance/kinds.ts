@@ -151,7 +151,12 @@ function perfKind(name: string, slow: boolean, only: string): Kind {
     slow,
     arguments: ({ recordings, triton, json }) => [
       `${recordings}/check_perf.py`,
-      ...['--tool', `${triton} perf {args}`, '--serve', `${triton} serve {repos} ${PORTS} --exit-on-error=false`],
+      ...[
+        '--tool',
+        `${triton} perf {args}`,
+        '--serve',
+        `${triton} serve {repos} ${PORTS} --exit-on-error=false --strict-readiness=false --allow-client-shm=true`,
+      ],
       ...['--only', only, '--json', json, '--jobs', slow ? '1' : '2'],
     ],
     read: ({ json }) => {

@@ -182,10 +182,9 @@ class HttpClient implements InferenceServerClient {
 
   #encode(call: InferCall): HttpPreparedCall {
     const { chunks, byteLength, headerLength } = encodeHttpInferRequest(call, this.#format);
-    const headers =
-      headerLength === undefined
-        ? ['content-type', 'application/json']
-        : ['content-type', 'application/octet-stream', 'Inference-Header-Content-Length', String(headerLength)];
+    // As the original's C++ client: the length of the JSON part is always told, the type says how inputs travel.
+    const type = this.#format.binaryInputs === false ? 'application/json' : 'application/octet-stream';
+    const headers = ['content-type', type, 'Inference-Header-Content-Length', String(headerLength ?? byteLength)];
     if (byteLength > MAX_JOINED_BODY) headers.push('content-length', String(byteLength));
     return new HttpPreparedCall(
       {

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { type Datatype, elementCount, elementSize } from '../../protocol/datatype.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { sharedMemoryPath } from '../../protocol/shared-memory-path.js';
@@ -10,6 +20,8 @@ import type { SystemSharedMemoryRegion } from '../control.js';
 export interface SharedMemoryOptions {
   /** Refuses to use an object that exists already. Default false. */
   readonly createOnly?: boolean;
+  /** Removes an existing object of that key first; who has it open keeps the old one. Default false. */
+  readonly replace?: boolean;
 }
 
 /**
@@ -49,6 +61,7 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
     const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
     let fd: number;
     try {
+      if (options.replace) rmSync(path, { force: true });
       fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (options.createOnly ? O_EXCL : 0), 0o600);
     } catch (cause) {
       throw cannotCreate(key, cause as NodeJS.ErrnoException);

@@ -18,6 +18,8 @@ export interface LoadSetup {
   readonly batching: boolean;
   readonly batchSize: number;
   readonly data: InputData;
+  /** Inputs lie in registered shared memory: requests name the regions instead of carrying data. */
+  readonly sharedMemory: boolean;
   readonly async: boolean;
   readonly streaming: boolean;
   /** Undefined for models without sequences. */

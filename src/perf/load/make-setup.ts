@@ -1,10 +1,13 @@
+import type { InferRequestedOutput } from '../../client/index.js';
 import type { ParameterValue } from '../../protocol/tensor.js';
 import { clientOptionsOf, headersOf } from '../client-options.js';
 import type { InputData } from '../input/input-data.js';
-import type { PerfModel } from '../model/perf-model.js';
+import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import { isSequenceModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
 import { PerfError } from '../perf-error.js';
+import { outputBytes } from '../shared-memory/perf-regions.js';
+import { outputRegion } from '../shared-memory/region-names.js';
 import type { LoadSetup, SequenceSettings } from './load-messages.js';
 
 /** What the load threads have to know. Throws for data that cannot be batched. */
@@ -21,16 +24,23 @@ export function makeSetup(
     modelName: model.name,
     modelVersion: model.version,
     inputs: model.inputs.map(({ name, datatype, isShapeTensor }) => ({ name, datatype, isShapeTensor })),
-    outputs: model.outputs.map(({ name }) => ({ name })),
+    outputs: model.outputs.map((output) => requestedOutput(output, options)),
     parameters: parametersOf(options, warn),
     batching: model.maxBatchSize > 0,
     batchSize: Math.max(1, options.batchSize),
     data,
+    sharedMemory: options.sharedMemory === 'system',
     async: options.async,
     streaming: options.streaming,
     sequences: isSequenceModel(model) ? sequenceSettings(options) : undefined,
     keepDetails: options.profileExportFile !== '',
   };
+}
+
+function requestedOutput(output: PerfTensor, options: PerfOptions): InferRequestedOutput {
+  const { name } = output;
+  if (options.sharedMemory === 'none') return { name };
+  return { name, sharedMemory: { region: outputRegion(name), byteSize: outputBytes(output, options) } };
 }
 
 function sequenceSettings(options: PerfOptions): SequenceSettings {

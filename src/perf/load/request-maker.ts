@@ -1,5 +1,6 @@
-import type { InferCall, InferenceServerClient, PreparedCall } from '../../client/index.js';
+import type { InferCall, InferenceServerClient, InferInput, PreparedCall } from '../../client/index.js';
 import type { InputStep, StepTensor } from '../input/input-data.js';
+import { inputRegion } from '../shared-memory/region-names.js';
 import type { LoadSetup } from './load-messages.js';
 
 /** Which data a request carries and how it is named. */
@@ -61,23 +62,27 @@ export class RequestMaker {
   }
 
   #makeCall(stream: number, step: number): InferCall {
-    const { modelName, modelVersion, outputs, parameters, batching, batchSize } = this.#setup;
+    const { modelName, modelVersion, outputs, parameters } = this.#setup;
+    return { modelName, modelVersion, inputs: this.inputs(stream, step), outputs, parameters };
+  }
+
+  /** The inputs of the batch that begins at a step. Throws when there is no data for an input. */
+  inputs(stream: number, step: number): InferInput[] {
+    const { batching, batchSize, sharedMemory } = this.#setup;
     const [firstInput] = this.#setup.inputs;
     if (this.stepsOf(stream) === 0) throw new Error(`unable to find data for input '${firstInput?.name ?? ''}'.`);
     const batch = this.#batch(stream, step);
-    const inputs = (batch[0] as InputStep).inputs.map(({ name, shape }, i) => {
+    return (batch[0] as InputStep).inputs.map(({ name, shape }, i) => {
       const input = this.#setup.inputs.find((each) => each.name === name);
       if (input === undefined) throw new Error(`the model has no input '${name}'`);
       const parts = batch.map((each) => each.inputs[i] as StepTensor);
       const whole = batching && !input.isShapeTensor;
-      return {
-        name,
-        datatype: input.datatype,
-        shape: whole ? [batchSize, ...shape] : shape,
-        data: whole && batchSize > 1 ? Buffer.concat(parts.map((part) => part.data)) : (parts[0] as StepTensor).data,
-      };
+      const data =
+        whole && batchSize > 1 ? Buffer.concat(parts.map((part) => part.data)) : (parts[0] as StepTensor).data;
+      const tensor = { name, datatype: input.datatype, shape: whole ? [batchSize, ...shape] : shape };
+      if (!sharedMemory) return { ...tensor, data };
+      return { ...tensor, sharedMemory: { region: inputRegion(name, stream, step), byteSize: data.length } };
     });
-    return { modelName, modelVersion, inputs, outputs, parameters };
   }
 }
 

@@ -33,6 +33,8 @@ export interface SenderOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Decode answers and hand them over. */
   readonly wantResults: boolean;
+  /** Told of every response on a stream, the empty last one too. */
+  readonly onResponse?: (id: string) => void;
   /** Failures of asynchronous calls are found in the answer, those of synchronous ones in the call. */
   readonly async: boolean;
 }
@@ -152,6 +154,7 @@ export class StreamSender implements Sender {
       pending.results.push(result);
       pending.responseNs.push(receiveStartNs);
     }
+    this.#options.onResponse?.(result.id);
     if (!final) return;
     this.#pending.delete(result.id);
     const { startNs, endNs, responses, sendNs, done, results, responseNs } = pending;

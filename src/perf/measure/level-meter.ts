@@ -4,6 +4,7 @@ import { nowNs } from '../../engine/clock.js';
 import type { LoadGenerator } from '../load/load-generator.js';
 import type { CollectedLoad, RequestDetail, WorkerFailure } from '../load/load-messages.js';
 import { MachineLoad } from '../load/machine-load.js';
+import type { MetricsPoller } from '../metrics/metrics-poller.js';
 import { messageOf } from '../model/message-of.js';
 import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
@@ -39,6 +40,8 @@ export interface MeterContext {
   readonly headers: Readonly<Record<string, string>>;
   /** False when the server has no statistics. */
   readonly serverStatistics: boolean;
+  /** Where the server's metrics are read; undefined when they are not wanted. */
+  readonly poller: MetricsPoller | undefined;
   /** True once the user asked to stop. */
   interrupted(): boolean;
   warn(line: string): void;
@@ -74,6 +77,16 @@ export class LevelMeter {
    * `details`.
    */
   async measure(apply: () => Promise<void>, isFresh: boolean, details: LevelDetails): Promise<LevelOutcome> {
+    const { poller } = this.#context;
+    await poller?.start();
+    try {
+      return await this.#measureLoad(apply, isFresh, details);
+    } finally {
+      poller?.stop();
+    }
+  }
+
+  async #measureLoad(apply: () => Promise<void>, isFresh: boolean, details: LevelDetails): Promise<LevelOutcome> {
     await this.#begin(apply, isFresh);
     details.boundariesNs.push(this.#windowStartNs);
     const { options } = this.#context;
@@ -140,6 +153,7 @@ export class LevelMeter {
     const endNs = nowNs();
     this.#windowStartNs = endNs;
     details.boundariesNs.push(endNs);
+    const gpuPolls = this.#context.poller?.take();
     try {
       const before = this.#lastStats;
       const [stats, collected] = await Promise.all([this.#statistics(), this.#generator.collect()]);
@@ -169,6 +183,7 @@ export class LevelMeter {
           overheadPercent: Math.min(100, (100 * busyNs) / (workers * (endNs - startNs))),
           utilization: options.requestCount > 0 ? 0 : Math.max(0, ...collected.map((part) => part.utilization)),
           server,
+          gpuPolls,
         },
         (line) => this.#context.warn(line),
       );

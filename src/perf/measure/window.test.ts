@@ -21,6 +21,7 @@ function input(parts: readonly Float64Array[], more: Partial<WindowInput> = {}):
     counters: { completed: parts.length, requestNs: 300, sendNs: 30, receiveNs: 3, sent: 4 },
     overheadPercent: 1,
     utilization: 0.5,
+    gpuPolls: undefined,
     server: undefined,
     ...more,
   };

@@ -1,3 +1,4 @@
+import type { GpuPoll } from '../metrics/gpu-metrics.js';
 import { PerfError, PerfExit } from '../perf-error.js';
 import type { LatencyFigures } from './latency.js';
 import { latencyFigures } from './latency.js';
@@ -57,6 +58,8 @@ export interface WindowResult {
   readonly avgReceiveNs: number;
   /** Undefined when the server has no statistics. */
   readonly server: ServerStats | undefined;
+  /** What the metrics endpoint showed; undefined when it was not asked. */
+  readonly gpuPolls: readonly GpuPoll[] | undefined;
 }
 
 /** What a window is computed from. */
@@ -71,6 +74,7 @@ export interface WindowInput {
   readonly overheadPercent: number;
   readonly utilization: number;
   readonly server: ServerStats | undefined;
+  readonly gpuPolls: readonly GpuPoll[] | undefined;
 }
 
 const ONE_REQUEST =
@@ -122,6 +126,7 @@ export function computeWindow(input: WindowInput, warn: (line: string) => void):
     avgSendNs: average(counters.sendNs),
     avgReceiveNs: average(counters.receiveNs),
     server: input.server,
+    gpuPolls: input.gpuPolls,
   };
 }
 
@@ -174,6 +179,7 @@ export function mergeWindows(
     avgSendNs: weighted((w) => w.avgSendNs),
     avgReceiveNs: weighted((w) => w.avgReceiveNs),
     server: servers.length === 0 ? undefined : mergeServerStats(servers),
+    gpuPolls: first.gpuPolls && windows.flatMap((window) => window.gpuPolls ?? []),
   };
 }
 

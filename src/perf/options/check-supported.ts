@@ -17,15 +17,6 @@ export function checkSupportedKind(options: PerfOptions): void {
 /** Refuses features that this program does not have; asked once the server is known to be there. */
 export function checkSupportedFeatures(options: PerfOptions, warn: (line: string) => void): void {
   if (options.serviceKind !== 'triton') throw unsupportedKind(options);
-  if (options.loadMode === 'PeriodicConcurrency') {
-    throw unsupported('--periodic-concurrency-range', 'Use --concurrency-range.');
-  }
-  if (options.sharedMemory !== 'none') {
-    throw unsupported(`--shared-memory ${options.sharedMemory}`, 'Leave it out: tensors then travel in the requests.');
-  }
-  if (options.collectMetrics) {
-    throw unsupported('--collect-metrics', "Read the server's metrics endpoint beside the measurement.");
-  }
   if (options.verbosity > 1) {
     warn('triton perf: -v was given twice, but the messages on the wire are not shown; going on as with one -v.');
   }

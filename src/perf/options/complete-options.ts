@@ -22,7 +22,9 @@ export function completeOptions(context: ParseContext): void {
     options.measurementRequestCount = options.requestCount;
   }
   if (options.metricsUrl === '') {
-    const colon = options.url.indexOf(':');
-    options.metricsUrl = `${colon < 0 ? 'localhost' : options.url.slice(0, colon)}:8002/metrics`;
+    // The original looks for the host before the first colon, which a scheme would spoil.
+    const address = options.url.replace(/^[A-Za-z]+:\/\//, '');
+    const colon = address.indexOf(':');
+    options.metricsUrl = `${colon < 0 ? 'localhost' : address.slice(0, colon)}:8002/metrics`;
   }
 }

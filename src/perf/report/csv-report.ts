@@ -5,6 +5,7 @@ import type { PerfModel } from '../model/perf-model.js';
 import { composingModelsOf } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
 import { formatG } from './format-number.js';
+import { GPU_COLUMNS } from './gpu-report.js';
 import type { ReportContext } from './level-report.js';
 import { usec } from './level-report.js';
 import type { ReportedLevel } from './summary.js';
@@ -112,6 +113,11 @@ function mainColumns(
           model.decoupled ? 0 : Math.max(0, usec(row.result.avgRequestNs) - usec(send(row)) - usec(receive(row))),
       },
     );
+  }
+  if (options.verboseCsv && options.collectMetrics) {
+    for (const { header, value } of GPU_COLUMNS) {
+      columns.push({ header, value: ({ result }) => value(result.gpuPolls ?? []) });
+    }
   }
   return columns;
 }

@@ -5,6 +5,7 @@ import type { PerfModel } from '../model/perf-model.js';
 import { isSequenceModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
 import { formatG } from './format-number.js';
+import { gpuReport } from './gpu-report.js';
 import { serverReport } from './server-report.js';
 
 /** What the reports have to know besides the figures. */
@@ -37,6 +38,7 @@ export function passLine(index: number, window: WindowResult, percentile: number
 export function levelReport(result: WindowResult, context: ReportContext, warn: (line: string) => void): string[] {
   const lines = [...clientReport(result, context)];
   if (result.server !== undefined) lines.push('  Server: ', ...serverReport(result.server, context.model, warn));
+  if (result.gpuPolls !== undefined) lines.push(...gpuReport(result.gpuPolls));
   if (isOverloaded(result)) {
     lines.push(
       '[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.',

@@ -45,23 +45,27 @@ function experimentText(level: ExportedLevel, source: ExportSource, warn: (line:
   const time = (ns: number): string => String(source.epochOffsetNs + BigInt(Math.round(ns)));
   const { loadMode } = source.options;
   const experiment =
-    loadMode === 'Concurrency'
+    loadMode === 'Concurrency' || loadMode === 'PeriodicConcurrency'
       ? `{"mode":"concurrency","value":${level.level}}`
       : `{"mode":"request_rate","value":${real(loadMode === 'FixedSchedule' ? 0 : level.level)}}`;
+  // Without windows the original writes the limits of its counters.
+  const boundaries = loadMode === 'PeriodicConcurrency' ? ['0', '18446744073709551615'] : level.boundariesNs.map(time);
   const requests = level.requests.map((request) => requestText(request, source, time, warn));
-  return `{"experiment":${experiment},"requests":[${requests.join(',')}],"window_boundaries":[${level.boundariesNs.map(time).join(',')}]}`;
+  return `{"experiment":${experiment},"requests":[${requests.join(',')}],"window_boundaries":[${boundaries.join(',')}]}`;
 }
 
 function requestText(
   request: RequestDetail,
-  { data, model }: ExportSource,
+  { data, model, options }: ExportSource,
   time: (ns: number) => string,
   warn: (line: string) => void,
 ): string {
   const step = data.streams[request.stream]?.[request.step];
   const inputs = (step?.inputs ?? []).map(({ name, data: bytes }) => {
     const datatype = model.inputs.find((input) => input.name === name)?.datatype ?? 'BYTES';
-    return `${text(name)}:${valueText(datatype, bytes, warn)}`;
+    // The original sees nothing of what lies in shared memory.
+    const shown = options.sharedMemory === 'none' ? valueText(datatype, bytes, warn) : '""';
+    return `${text(name)}:${shown}`;
   });
   // A response that only says "final" has no outputs, but the original names them all the same.
   const outputs = request.outputs.map((response) => {

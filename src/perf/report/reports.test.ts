@@ -57,6 +57,7 @@ function result(throughput: number, stats: ServerStats | undefined = server()): 
     overheadPercent: 1,
     utilization: 0,
     completedCount: 2,
+    gpuPolls: undefined,
     avgRequestNs: 825_999,
     avgSendNs: 49_000,
     avgReceiveNs: 9_000,

@@ -1,0 +1,9 @@
+/** Name of the region of an output: its name without slashes (spec of the load generator, section 9). */
+export function outputRegion(output: string): string {
+  return output.replace(/[/\\]/g, '');
+}
+
+/** Name of the region that holds the batch of an input that begins at a step of a stream. */
+export function inputRegion(input: string, stream: number, step: number): string {
+  return `${outputRegion(input)}_${stream}_${step}`;
+}
