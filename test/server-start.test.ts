@@ -1,9 +1,11 @@
 /** Starts of the program that must fail with a clear error, or come up in spite of one. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { test } from 'node:test';
-import { httpRequest, identityModel, makeRepository } from './support/test-server.js';
+import { fileURLToPath } from 'node:url';
+import { httpRequest, identityModel, makeRepository, startTestServer } from './support/test-server.js';
 
 const PROGRAM = new URL('../../bin/triton.js', import.meta.url).pathname;
 
@@ -103,6 +105,55 @@ test('a broken configuration or model file ends the start, unless --exit-on-erro
     assert.equal(result.status, 0);
     assert.match(result.stdout, /^Signal \(15\) received\.$/m);
   } finally {
+    repository.remove();
+  }
+});
+
+test('models of backends that are not here are named in one line each, and the others come up', async () => {
+  const onnx = fileURLToPath(new URL('../../fixtures/models/simple/1/model.onnx', import.meta.url));
+  const repository = makeRepository({
+    'detection/1/model.onnx': readFileSync(onnx),
+    'script/1/model.pt': 'x',
+    'script/config.pbtxt': 'platform: "pytorch_libtorch"',
+    'graph/1/model.graphdef': 'x',
+    'saved/1/model.savedmodel/saved_model.pb': 'x',
+    'plan/1/model.plan': 'x',
+    'ir/1/model.xml': 'x',
+  });
+  const server = await startTestServer([repository.path], ['--exit-on-error=false']);
+  try {
+    const log = server.logText();
+    for (const [name, missing] of [
+      ['script', 'TorchScript needs libtorch'],
+      ['graph', 'TensorFlow models need TensorFlow'],
+      ['saved', 'TensorFlow models need TensorFlow'],
+      ['plan', 'TensorRT plans need an NVIDIA GPU and TensorRT'],
+      ['ir', 'OpenVINO is not part of this program'],
+    ]) {
+      assert.match(log, new RegExp(`^W.*model '${name}' cannot run here: ${missing}.*ONNX.*$`, 'm'));
+      assert.match(
+        log,
+        new RegExp(`\\| ${name} +\\| 1 +\\| UNAVAILABLE: Invalid argument: unable to find backend library`),
+      );
+    }
+    assert.match(log, /\| detection \| 1 +\| READY/);
+    assert.equal((await httpRequest(server.http, 'GET', '/v2/models/detection/ready')).status, 200);
+  } finally {
+    await server.stop();
+    repository.remove();
+  }
+});
+
+test("a version's folder as the repository is warned of", async () => {
+  const repository = makeRepository({ 'm/1/model.onnx': 'x' });
+  const server = await startTestServer([`${repository.path}/m/1`]);
+  try {
+    assert.match(
+      server.logText(),
+      new RegExp(`^W.*Check --model-repository: .*--model-repository=${repository.path}`, 'm'),
+    );
+  } finally {
+    await server.stop();
     repository.remove();
   }
 });

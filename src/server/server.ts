@@ -132,7 +132,7 @@ async function handleStartError(
 function logEmptyRepositories(options: ServerOptions, log: ServerLog): void {
   for (const repository of options.repositories) {
     const hint = repositoryHint(repository);
-    if (hint !== undefined) log.info(`Check --model-repository: ${hint}`);
+    if (hint !== undefined) log.warning(`Check --model-repository: ${hint}`);
     else if (isEmptyRepository(repository)) {
       log.info(
         `No models: the model repository '${repository}' is empty. It should hold a folder for each model; ` +
