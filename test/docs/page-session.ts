@@ -55,7 +55,7 @@ export class PageSession {
 
   /** Free ports in place of those that the page names and of the defaults. */
   async #relocated(text: string): Promise<string> {
-    let result = text;
+    let result = text.replace(/ +# exit status \d+\s*$/, '');
     if (/^(?:\w+=\S+ +)*triton serve\b/.test(text)) {
       for (const [name, port] of Object.entries(PORTS)) {
         if (!text.includes(`--${name}-port`)) result += ` --${name}-port ${port}`;

@@ -36,8 +36,8 @@ export function stepsOf(markdown: string): Step[] {
 
 function commandSteps(block: string): Step[] {
   return splitCommands(block).map((text): Step => {
-    const kind = text.startsWith('npm ') ? 'npm' : SERVE.test(text) ? 'serve' : 'command';
     const status = Number(/# exit status (\d+)\s*$/.exec(text)?.[1] ?? 0);
+    const kind = text.startsWith('npm ') ? 'npm' : status === 0 && SERVE.test(text) ? 'serve' : 'command';
     return { kind, text, status };
   });
 }
