@@ -1,4 +1,5 @@
 import type { ModelConfig, ModelDynamicBatching } from '../../protocol/proto/model-config.js';
+import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { ModelPlan } from '../model-plan.js';
 import { SequenceScheduler } from '../sequence/sequence-scheduler.js';
@@ -19,6 +20,8 @@ export interface SchedulerParts {
   /** What files say about the states of sequences at their beginning, by the states' input names. */
   readonly initialStates: ReadonlyMap<string, Uint8Array>;
   readonly log: Log;
+  /** Default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** The scheduler that a configuration asks for (spec: runtime, section 1.1). */
@@ -32,7 +35,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       delay: startDelay(),
     });
   }
-  return new BatchScheduler(plan, runners, batchOptions(config, plan));
+  return new BatchScheduler(plan, runners, batchOptions(config, plan), parts.clock);
 }
 
 /** Options of the default scheduler or of the dynamic batcher. */

@@ -221,7 +221,7 @@ test('passive instances are made, but get no work', async () => {
 test('random work never takes more than there is, and all of it is done', async () => {
   const random = generator(7);
   const pick = (n: number): number => Math.floor(random() * n);
-  const runs = Number(process.env['SIMULATED_REQUESTS'] ?? 3000);
+  const runs = Number(process.env['SIMULATED_REQUESTS'] ?? 2000);
   const clock = new VirtualClock();
   const available = { A: 3, B: 2, G: 4 } as const;
   const explicit = Object.entries(available).map(([name, count]) => ({ name, count, device: -1 }));
