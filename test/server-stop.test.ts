@@ -1,6 +1,7 @@
 /** SIGTERM under load: every accepted request is answered and the exit status is 0. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import { toBinary } from '../src/protocol/proto/codec.js';
@@ -180,6 +181,75 @@ test('an idle stream does not hold up the stop', async () => {
     assert.deepEqual([code, details], [14, 'GRPC server is shutting down and has stopped accepting new requests.']);
   } finally {
     client.close();
+    repository.remove();
+  }
+});
+
+test('a sequence that has begun ends before the server does, although the server is not ready any more', async () => {
+  const more = 'max_batch_size: 8\nsequence_batching { max_sequence_idle_microseconds: 60000000 }';
+  const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']], more));
+  const server = await startTestServer([repository.path]);
+  // One connection that stays open, as clients of sequences use.
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const call = (method: string, path: string, body?: string): Promise<{ status: number; text: string }> =>
+    new Promise((resolve, reject) => {
+      const request = http.request({ agent, host: '127.0.0.1', port: server.http, method, path }, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode!, text }));
+      });
+      request.on('error', reject).end(body);
+    });
+  const step = (id: number, flags: object) =>
+    call(
+      'POST',
+      '/v2/models/m/infer',
+      JSON.stringify({ ...JSON.parse(BODY), parameters: { sequence_id: id, ...flags } }),
+    );
+  try {
+    assert.equal((await step(7, { sequence_start: true })).status, 200);
+    const stopped = server.stop();
+    assert.deepEqual(await call('GET', '/v2/health/ready'), { status: 503, text: '{"error":"Server exiting"}' });
+    const refused = await step(8, { sequence_start: true });
+    assert.equal(refused.status, 503);
+    assert.match(refused.text, /Server is stopping, scheduler for model has stopped accepting new inference requests/);
+    assert.equal((await step(7, {})).status, 200);
+    assert.equal((await step(7, { sequence_end: true })).status, 200);
+    assert.equal(await stopped, true);
+    assert.match(server.logText(), /Timeout \d+: Found 1 HTTP service connections/);
+  } finally {
+    agent.destroy();
+    repository.remove();
+  }
+});
+
+test('a client that leaves takes its queued request with it', async () => {
+  const batching =
+    'max_batch_size: 8\ndynamic_batching { preferred_batch_size: 2 max_queue_delay_microseconds: 60000000\n' +
+    'default_queue_policy { max_queue_size: 9 } }';
+  const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']], batching));
+  const server = await startTestServer([repository.path]);
+  try {
+    const socket = net.connect(server.http, '127.0.0.1', () => socket.write(REQUEST));
+    const pending = () => server.engine.metrics()[0]!.loaded!.pending;
+    while (pending() !== 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    socket.resetAndDestroy();
+    await new Promise((resolve) => socket.once('close', resolve));
+    // Once the server has answered another client it has seen that one go.
+    await httpRequest(server.http, 'GET', '/v2/health/live');
+    // The next two make a batch; the one whose client is gone is not in it.
+    const answers = await Promise.all([1, 2].map(() => httpRequest(server.http, 'POST', '/v2/models/m/infer', BODY)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
+    const [model] = server.engine.metrics();
+    assert.equal(model!.failures.CANCELED, 1);
+    assert.equal(model!.loaded!.inferenceCount, 2);
+  } finally {
+    await server.stop();
     repository.remove();
   }
 });

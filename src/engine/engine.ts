@@ -59,6 +59,7 @@ export class Engine implements InferenceEngine {
   #manager: ModelManager | undefined;
   #state: 'starting' | 'ready' | 'failed' | 'exiting' = 'starting';
   #startError: TritonError | undefined;
+  #leaving = false;
   #managing = 0;
   #polling: PollLoop | undefined;
 
@@ -117,7 +118,7 @@ export class Engine implements InferenceEngine {
   }
 
   isLive(): boolean {
-    if (this.#state === 'exiting') throw new TritonError('UNAVAILABLE', 'Server exiting');
+    if (this.#state === 'exiting' || this.#leaving) throw new TritonError('UNAVAILABLE', 'Server exiting');
     return this.#state === 'ready';
   }
 
@@ -146,7 +147,10 @@ export class Engine implements InferenceEngine {
   }
 
   model(name: string, version: string): ReadyModel {
-    return requireReady(this.#readyManager().record(name), name, parseVersionArgument(version));
+    // Also while stopping: sequences that have begun go on, their schedulers refuse everything else.
+    const manager = this.#state === 'exiting' ? this.#manager : this.#readyManager();
+    if (manager === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
+    return requireReady(manager.record(name), name, parseVersionArgument(version));
   }
 
   readyVersions(name: string): readonly string[] {
@@ -215,6 +219,24 @@ export class Engine implements InferenceEngine {
     if (modelControlMode !== 'poll' || repositoryPollSeconds <= 0 || manager === undefined) return;
     this.#polling = new PollLoop(() => this.#managed(() => manager.poll()), repositoryPollSeconds);
     this.#polling.start();
+  }
+
+  /**
+   * The first step of a stop: the server is live and ready no more, new sequences are refused, everything else goes on.
+   */
+  leave(): void {
+    this.#leaving = true;
+    this.#polling?.stop();
+    for (const { config, scheduler } of this.#loaded()) if (config.sequence_batching !== undefined) scheduler.stop();
+  }
+
+  /** Sequences that have begun and not ended. */
+  get liveSequences(): number {
+    let count = 0;
+    for (const { config, scheduler } of this.#loaded()) {
+      if (config.sequence_batching !== undefined) count += scheduler.inFlight;
+    }
+    return count;
   }
 
   /**

@@ -88,6 +88,11 @@ export class Endpoint {
     return count;
   }
 
+  /** Accepts no more connections; those that are open are served on. */
+  close(): void {
+    this.#server.close();
+  }
+
   /**
    * Accepts no more connections and lets every connection end after what it has in flight. Resolves when all are closed.
    */

@@ -12,6 +12,10 @@ export interface ServedEngine extends InferenceEngine {
   modelRows(): readonly ModelRow[];
   /** Begins to follow the repositories where the options say so. */
   beginPolling(): void;
+  /** The first step of a stop: not ready any more, new sequences are refused, everything else goes on. */
+  leave(): void;
+  /** Sequences that have begun and not ended. */
+  readonly liveSequences: number;
   /** Answers what is in flight and unloads; rejects with INTERNAL when that takes longer. */
   stop(graceMs: number): Promise<void>;
   /** Ends the process at once without aborting it. */
@@ -87,6 +91,12 @@ export class UnavailableEngine implements ServedEngine {
   }
 
   beginPolling(): void {}
+
+  leave(): void {}
+
+  get liveSequences(): number {
+    return 0;
+  }
 
   stop(graceMs: number): Promise<void> {
     return this.#stop(graceMs);

@@ -15,7 +15,7 @@ import type { ServedEngine } from './served-engine.js';
 import type { ServerContext } from './server-context.js';
 import { serverMetadata } from './server-metadata.js';
 import { ServerSharedMemory } from './shared-memory/regions.js';
-import { CountDown, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
+import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
 import { startEngine } from './start-engine.js';
 import { logEngineTables, logOptionTable } from './startup-tables.js';
 import { Tracer } from './trace/tracer.js';
@@ -100,6 +100,7 @@ async function stopServer(
   options: ServerOptions,
 ): Promise<boolean> {
   const countDown = new CountDown(options.exitTimeoutSeconds);
+  await finishSequences(endpoints, engine, log, countDown);
   await stopEndpoints(endpoints, log, countDown);
   metrics?.stop();
   const clean = await stopEngine(engine, log, countDown);

@@ -45,24 +45,46 @@ export class CountDown {
   }
 }
 
+/**
+ * Lets sequences that have begun end: the server is not ready any more and accepts no connections, but requests of these
+ * sequences on connections that are open are served on, for as long as the stop may take.
+ */
+export async function finishSequences(
+  endpoints: StoppingEndpoints,
+  engine: ServedEngine,
+  log: ServerLog,
+  countDown: CountDown,
+): Promise<void> {
+  engine.leave();
+  if (engine.liveSequences === 0) return;
+  const clients = [endpoints.http, endpoints.grpc].filter((endpoint) => endpoint !== undefined);
+  for (const endpoint of clients) endpoint.close();
+  const done = (): boolean =>
+    engine.liveSequences === 0 || clients.every(({ connectionCount }) => connectionCount === 0);
+  await countDown.until(done, () => reportConnections(endpoints, log, countDown));
+}
+
 /** Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. */
 export async function stopEndpoints(endpoints: StoppingEndpoints, log: ServerLog, countDown: CountDown): Promise<void> {
   const { http, grpc, metrics } = endpoints;
   const all = [grpc, http, metrics].filter((endpoint) => endpoint !== undefined);
   endpoints.endStreams();
   const stopped = Promise.all(all.map((endpoint) => endpoint.stop()));
-  const report = (): void => {
-    const counts: [number, string][] = [
-      [http?.connectionCount ?? 0, 'HTTP service connections'],
-      [grpc?.connectionCount ?? 0, 'gRPC service connections and inference handlers'],
-    ];
-    for (const [count, what] of counts) {
-      if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${what}`);
-    }
-  };
   const done = (): boolean => all.every((endpoint) => endpoint.connectionCount === 0);
-  if (!(await countDown.until(done, report))) for (const endpoint of all) endpoint.destroy();
+  if (!(await countDown.until(done, () => reportConnections(endpoints, log, countDown)))) {
+    for (const endpoint of all) endpoint.destroy();
+  }
   await stopped;
+}
+
+function reportConnections({ http, grpc }: StoppingEndpoints, log: ServerLog, countDown: CountDown): void {
+  const counts: [number, string][] = [
+    [http?.connectionCount ?? 0, 'HTTP service connections'],
+    [grpc?.connectionCount ?? 0, 'gRPC service connections and inference handlers'],
+  ];
+  for (const [count, what] of counts) {
+    if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${what}`);
+  }
 }
 
 /** Ends the engine; false when something was still in flight at the end of the time. */

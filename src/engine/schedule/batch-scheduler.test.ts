@@ -308,8 +308,8 @@ test('requests on their way are answered while the engine stops, later ones are 
   const answers = await submitAll(model, singles('a', 'b'));
   const stopped = close();
   assert.throws(() => engine.isReady(), { code: 'UNAVAILABLE', message: 'Server exiting' });
-  assert.throws(() => engine.model('m', ''), { message: 'Server not ready' });
-  await assert.rejects(infer(model, rows('late')), {
+  assert.throws(() => engine.statistics('m', ''), { code: 'UNAVAILABLE', message: 'Server not ready' });
+  await assert.rejects(infer(engine.model('m', ''), rows('late')), {
     message: '[request id: late] Server is stopping, scheduler for model has stopped accepting new inference requests',
   });
   assert.deepEqual(await drain(backend, answers), [['a'], ['b']]);

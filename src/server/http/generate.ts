@@ -29,7 +29,7 @@ export function generate(context: ServerContext, route: HttpRoute, request: Http
     body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
     body.end();
   };
-  submit(context, model, request, trace, timing ?? trace?.request, (response, final) => {
+  const pending = submit(context, model, request, trace, timing ?? trace?.request, (response, final) => {
     if (response !== undefined) {
       count++;
       first ??= answerOf(response);
@@ -38,6 +38,7 @@ export function generate(context: ServerContext, route: HttpRoute, request: Http
     if (timing === undefined) finish();
     else timing.whenKnown(finish);
   });
+  reply.onClose(() => pending.cancel());
 }
 
 /** `POST /v2/models/M/generate_stream`: every response as an event; a client that leaves cancels the request. */
@@ -52,13 +53,11 @@ export function generateStream(
   let body: Http1ChunkedBody | undefined;
   const pending = submit(context, model, request, trace, trace?.request, (response, final) => {
     const answer = response === undefined ? undefined : answerOf(response);
-    if (body === undefined) {
-      body = (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
-      reply.onClose(() => pending.cancel());
-    }
+    body ??= (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
     if (answer !== undefined) body.write(event(answer.body));
     if (final) body.end();
   });
+  reply.onClose(() => pending.cancel());
 }
 
 function startTrace(

@@ -99,7 +99,7 @@ function run(
     let answer: InferenceResponse | undefined;
     const watched = listener !== undefined || buffers !== undefined;
     const submitted = watched ? { ...inference, trace: listener, verbose: buffers } : inference;
-    model.submit(submitted, (response, final) => {
+    const pending = model.submit(submitted, (response, final) => {
       if (response !== undefined) {
         trace?.responded();
         count++;
@@ -114,6 +114,8 @@ function run(
       if (timing === undefined) finish();
       else timing.whenKnown(finish);
     });
+    // A client whose connection is gone needs no answer: what is queued is dropped, models that ask are told.
+    reply.onClose(() => pending.cancel());
   } catch (reason) {
     regions?.release();
     if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
