@@ -2,7 +2,8 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, large-tensor, python, startup-memory
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, large-tensor, python,
+ *                                       startup-memory, validate
  *   npm run bench -- --seconds 2 --rounds 3
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,6 +18,7 @@ import { largeTensorRows } from './rows/large-tensor.js';
 import { pythonRows } from './rows/python.js';
 import { simpleRows } from './rows/simple.js';
 import { startupAndMemoryRows } from './rows/startup-memory.js';
+import { validateRows } from './rows/validate.js';
 
 const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>> = {
   densenet: densenetRows,
@@ -25,6 +27,7 @@ const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>
   'large-tensor': largeTensorRows,
   python: pythonRows,
   'startup-memory': startupAndMemoryRows,
+  validate: validateRows,
 };
 
 const { values } = parseArgs({

@@ -2,7 +2,7 @@ import { configFromJson } from '../../modelconfig/json.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Interpreter } from './interpreter.js';
-import { type ProcessOptions, type ProcessSettings, PythonProcess } from './python-process.js';
+import { type ProcessSettings, PythonProcess } from './python-process.js';
 
 /**
  * Imports a model in a process of its own and lets it complete its configuration. Rejects with the server's text when the
@@ -13,13 +13,17 @@ export async function completeConfig(
   settings: ProcessSettings,
   config: ModelConfig,
   onFrame: (kind: number, frame: FrameReader) => void,
-  options: ProcessOptions = {},
 ): Promise<ModelConfig> {
-  const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} }, options);
+  const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} });
   await process.kill();
-  if (process.completed === '') return config;
+  return completedConfig(process.completed, config);
+}
+
+/** The configuration that a model made of `config`: JSON, or '' when it changed nothing. */
+export function completedConfig(text: string, config: ModelConfig): ModelConfig {
+  if (text === '') return config;
   try {
-    return configFromJson(process.completed);
+    return configFromJson(text);
   } catch {
     // A datatype that does not exist, and the like: the original then goes on with what it had.
     return config;

@@ -4,14 +4,12 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { ExaminationResult, ExaminedVersion } from '../../repository/file-examiner.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/local.js';
-import { completeConfig } from './complete-config.js';
+import { completedConfig } from './complete-config.js';
 import { findInterpreter } from './interpreter.js';
+import { checkModel, InterpreterError } from './model-checks.js';
 import { completeSettings, findSource } from './model-settings.js';
 
 type Add = (rule: string, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
-
-/** A model that takes longer to be imported is given up. */
-const IMPORT_LIMIT_MS = 60_000;
 
 /**
  * Checks the files of one version and, if that is allowed and a server would do so too, imports the model and lets it
@@ -32,7 +30,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
     return { ...result, config: await runModel(version), tensors: 'complete' };
   } catch (reason) {
     const error = TritonError.from(reason);
-    if (CANNOT_RUN.test(error.message)) {
+    if (error instanceof InterpreterError) {
       const doubt = { rule: 'python-not-run', code: error.code, message: error.message, path: [] };
       return { ...unrun, doubts: [doubt] };
     }
@@ -40,24 +38,13 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   }
 }
 
-/** Texts that speak of the interpreter and not of the model. */
-const CANNOT_RUN = /^Python models need /;
-
 async function runModel(version: ExaminedVersion): Promise<ModelConfig> {
   const { modelDirectory, config } = version;
   const versionDirectory = joinPath(modelDirectory, version.version);
   const location = { modelDirectory, versionDirectory, name: config.name, version: version.version };
   const interpreter = await findInterpreter(config, modelDirectory, { config: version.backendConfig });
   const settings = completeSettings(location, config, await findSource(location, config, undefined));
-  const signal = AbortSignal.timeout(IMPORT_LIMIT_MS);
-  try {
-    // What the model prints must not come between the lines of a report.
-    return await completeConfig(interpreter, settings, config, () => {}, { output: process.stderr.fd, signal });
-  } catch (reason) {
-    if (!signal.aborted) throw reason;
-    const text = `the model is still being imported after ${IMPORT_LIMIT_MS / 1000} s`;
-    throw new TritonError('INTERNAL', text, { cause: reason });
-  }
+  return completedConfig(await checkModel(interpreter, settings), config);
 }
 
 /** The fault at the line of the model's own file that its traceback names first. */

@@ -37,14 +37,6 @@ export interface ProcessSettings {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** How a process is run. */
-export interface ProcessOptions {
-  /** Descriptor of ours that gets what the model prints; its standard output otherwise. */
-  readonly output?: number;
-  /** Ends the process at once. */
-  readonly signal?: AbortSignal;
-}
-
 /** What a process reports while it runs. */
 export interface ProcessEvents {
   /** A frame that is none of the start or the end. */
@@ -67,20 +59,13 @@ export class PythonProcess {
   readonly #exited: Promise<void>;
   #started: ((error?: TritonError) => void) | undefined;
 
-  private constructor(
-    interpreter: Interpreter,
-    settings: ProcessSettings,
-    events: ProcessEvents,
-    options: ProcessOptions,
-  ) {
+  private constructor(interpreter: Interpreter, settings: ProcessSettings, events: ProcessEvents) {
     this.#events = events;
     const fromModel = openUnnamedFile();
     this.memories = { toModel: new SharedMemory(), fromModel };
     const { command, args } = interpreter;
     this.#child = spawn(command, [...args, SCRIPT], {
-      stdio: ['ignore', options.output ?? 'inherit', 'inherit', 'pipe', 'pipe', this.memories.toModel.fd, fromModel],
-      killSignal: 'SIGKILL',
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', this.memories.toModel.fd, fromModel],
     });
     watchExit();
     running.add(this.#child);
@@ -119,9 +104,8 @@ export class PythonProcess {
     interpreter: Interpreter,
     settings: ProcessSettings,
     events: ProcessEvents,
-    options: ProcessOptions = {},
   ): Promise<PythonProcess> {
-    const process = new PythonProcess(interpreter, settings, events, options);
+    const process = new PythonProcess(interpreter, settings, events);
     const error = await new Promise<TritonError | undefined>((resolve) => {
       process.#started = resolve;
     });
@@ -198,7 +182,8 @@ export function notHealthy(instance: string): TritonError {
   return new TritonError('INTERNAL', `Stub process '${instance}' is not healthy.`);
 }
 
-function cannotStart(error: Error, command: string): TritonError {
+/** Error of an interpreter that cannot be started. */
+export function cannotStart(error: Error, command: string): TritonError {
   return new TritonError(
     'INTERNAL',
     `Python models need a Python interpreter, and '${command}' cannot be started (${error.message}): install Python 3 ` +
@@ -206,6 +191,11 @@ function cannotStart(error: Error, command: string): TritonError {
       `variable ${EXECUTABLE_VARIABLE}`,
     { cause: error },
   );
+}
+
+/** Text for an interpreter without numpy; its other half is in python/triton_runtime/start.py. */
+export function needsNumpy(executable: string, why: string): string {
+  return `Python models need numpy, and ${executable} cannot import it (${why}): install it with '${executable} -m pip install numpy', or name another interpreter with --backend-config=python,${EXECUTABLE_KEY}=<path> or the environment variable ${EXECUTABLE_VARIABLE}`;
 }
 
 function watchExit(): void {
