@@ -1,8 +1,10 @@
 /**
- * The known name that was probably meant: equal but for case, or a few letters away (a third of the name at most).
+ * The known name that was probably meant: equal but for case, a few letters away (a third of the name at most), or
+ * one that begins with it or that it begins with.
  * Undefined when none is near.
  */
-export function nearestName(name: string, known: Iterable<string>): string | undefined {
+export function nearestName(name: string, names: Iterable<string>): string | undefined {
+  const known = [...names];
   let best: string | undefined;
   let least = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
@@ -10,7 +12,18 @@ export function nearestName(name: string, known: Iterable<string>): string | und
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < least) [best, least] = [candidate, distance];
   }
-  return best;
+  return best ?? longerOrShorter(name, known);
+}
+
+/** Names of fewer letters begin too many others. */
+const SHORTEST_BEGINNING = 4;
+
+function longerOrShorter(name: string, known: Iterable<string>): string | undefined {
+  for (const candidate of known) {
+    const [short, long] = name.length < candidate.length ? [name, candidate] : [candidate, name];
+    if (candidate !== name && short.length >= SHORTEST_BEGINNING && long.startsWith(short)) return candidate;
+  }
+  return undefined;
 }
 
 /** `Did you mean 'x'?` where a name is near, else undefined. */
