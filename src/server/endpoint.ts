@@ -2,6 +2,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { TritonError } from '../protocol/error.js';
+import { DirectSocket } from '../transport/direct-socket.js';
 import type { EndpointOptions, ServerTlsOptions } from './options/server-options.js';
 import { createTlsServer } from './tls-server.js';
 
@@ -44,8 +45,15 @@ export class Endpoint {
     this.#idleGraceMs = idleGraceMs;
     this.address = address;
     this.port = (server.address() as net.AddressInfo).port;
-    server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket: Duplex) => {
-      this.#add(serve(socket, this));
+    if (server instanceof tls.Server) {
+      server.on('secureConnection', (socket) => this.#add(serve(socket, this)));
+      return;
+    }
+    server.on('connection', (socket) => {
+      const direct = DirectSocket.take(socket);
+      this.#add(serve(direct ?? socket, this));
+      // It was accepted at rest, and listeners alone do not set it going.
+      if (direct === undefined) socket.resume();
     });
   }
 
@@ -135,7 +143,7 @@ interface Listener {
 function createListener({ security, protocol }: EndpointKind): Listener {
   const options = { allowHalfOpen: true, noDelay: true };
   if (security !== undefined) return createTlsServer(security, protocol, options);
-  return { server: net.createServer(options), endHandshakes() {} };
+  return { server: net.createServer({ ...options, pauseOnConnect: true }), endHandshakes() {} };
 }
 
 function listenError(error: NodeJS.ErrnoException, where: string): TritonError {

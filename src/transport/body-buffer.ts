@@ -34,6 +34,17 @@ export class BodyBuffer {
     this.#length = needed;
   }
 
+  /** Memory for what comes next of a body of `total` bytes, to be written to from outside and counted by `filled`. */
+  room(total: number): Uint8Array {
+    if (this.#length === this.#buffer.length) this.#grow(this.#length + 1, total);
+    return this.#buffer.subarray(this.#length);
+  }
+
+  /** So many bytes were written into the room. */
+  filled(count: number): void {
+    this.#length += count;
+  }
+
   /** The body: a view if the buffer is nearly full, else a copy of the right size. */
   take(): Uint8Array {
     if (this.#length === this.#buffer.length) return this.#buffer;

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { BodyBuffer } from '../body-buffer.js';
+import { type DirectReader, DirectSocket } from '../direct-socket.js';
 import { Input } from '../input.js';
 import { SocketWriter } from '../socket-writer.js';
 import { CR, LF } from './characters.js';
@@ -29,8 +30,11 @@ const State = {
 
 const NO_BODY = new Uint8Array(0);
 
+/** From so many missing bytes on, a body is read straight into its place. */
+const DIRECT_SIZE = 16 * 1024;
+
 /** The state machine of one HTTP/1.x connection. */
-export class Connection implements Http1Connection, ReplyOwner {
+export class Connection implements Http1Connection, ReplyOwner, DirectReader {
   readonly finished: Promise<void>;
   readonly writer: SocketWriter;
 
@@ -65,7 +69,8 @@ export class Connection implements Http1Connection, ReplyOwner {
         resolve();
       });
     });
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    if (socket instanceof DirectSocket) socket.reader = this;
+    else socket.on('data', (chunk: Buffer) => this.onData(chunk));
     socket.on('end', () => this.#onEnd());
     socket.on('drain', () => this.#onDrain());
     // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
@@ -136,7 +141,23 @@ export class Connection implements Http1Connection, ReplyOwner {
 
   // From the socket
 
-  #onData(chunk: Buffer): void {
+  readTarget(): Uint8Array | undefined {
+    const body = this.#body;
+    if (body === undefined || this.#state !== State.LENGTH_BODY || this.#input.size > 0) return undefined;
+    const { contentLength } = this.#head!;
+    return contentLength - body.length < DIRECT_SIZE ? undefined : body.room(contentLength);
+  }
+
+  onTarget(count: number): void {
+    // Unless the connection was refused or closed while the target was out.
+    if (this.#state !== State.LENGTH_BODY) return;
+    this.#body!.filled(count);
+    if (this.#body!.length < this.#head!.contentLength) return;
+    this.#advance();
+    this.#regulate();
+  }
+
+  onData(chunk: Buffer): void {
     if (this.#state >= State.DISCARD) return;
     this.#input.add(chunk);
     if (this.#state !== State.ANSWER) this.#advance();

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { type DirectReader, DirectSocket } from '../direct-socket.js';
 import { Input } from '../input.js';
 import { SocketWriter } from '../socket-writer.js';
 import { ConnectionFault, failConnection } from './connection-fault.js';
@@ -35,7 +36,7 @@ const SHUTDOWN_PING = Buffer.from('shutdown');
 const NOTHING = Buffer.alloc(0);
 
 /** The state machine of one HTTP/2 server connection (RFC 9113). */
-export class Http2Connection implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler {
+export class Http2Connection implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler, DirectReader {
   readonly finished: Promise<void>;
 
   readonly #socket: Duplex;
@@ -68,7 +69,8 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
         resolve();
       });
     });
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    if (socket instanceof DirectSocket) socket.reader = this;
+    else socket.on('data', (chunk: Buffer) => this.onData(chunk));
     socket.on('end', () => this.#endAndDiscard());
     socket.on('drain', () => this.#onDrain());
     // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
@@ -106,7 +108,13 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
 
   // From the socket
 
-  #onData(chunk: Buffer): void {
+  readTarget(): undefined {
+    return undefined;
+  }
+
+  onTarget(): void {}
+
+  onData(chunk: Buffer): void {
     if (this.#state >= State.DISCARD) return;
     this.#keepalive.onRead();
     this.#input.add(chunk);
