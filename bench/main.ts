@@ -2,7 +2,7 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, large-tensor, python,
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, sequence, large-tensor, python,
  *                                       startup-memory, validate
  *   npm run bench -- --seconds 2 --rounds 3
  */
@@ -16,6 +16,7 @@ import { densenetRows } from './rows/densenet.js';
 import { ensembleRows } from './rows/ensemble.js';
 import { largeTensorRows } from './rows/large-tensor.js';
 import { pythonRows } from './rows/python.js';
+import { sequenceRows } from './rows/sequence.js';
 import { simpleRows } from './rows/simple.js';
 import { startupAndMemoryRows } from './rows/startup-memory.js';
 import { validateRows } from './rows/validate.js';
@@ -24,6 +25,7 @@ const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>
   densenet: densenetRows,
   simple: simpleRows,
   ensemble: ensembleRows,
+  sequence: sequenceRows,
   'large-tensor': largeTensorRows,
   python: pythonRows,
   'startup-memory': startupAndMemoryRows,
