@@ -1,54 +1,34 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Engine } from '../../src/engine/engine.js';
 import type { ReadyModel } from '../../src/engine/engine-api.js';
 import type { InferenceRequest } from '../../src/engine/request.js';
 import { median } from '../measure.js';
-import { ROOT } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
 
 /** Clients at once, and requests of a sequence. */
 const CLIENTS = 16;
 const LENGTH = 8;
 
-const TENSORS = `input { name: "INPUT" data_type: TYPE_INT32 dims: [1] }
-  output { name: "OUTPUT" data_type: TYPE_INT32 dims: [1] } instance_group { count: 1 kind: KIND_CPU }`;
+const TENSORS = `input { name: "INPUT0" data_type: TYPE_INT32 dims: [1] }
+  output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [1] }`;
 const CONTROLS = `
   control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [0, 1] } }
-  control_input { name: "READY" control { kind: CONTROL_SEQUENCE_READY int32_false_true: [0, 1] } }`;
-const sequences = (strategy: string) => `${TENSORS} sequence_batching { ${strategy} ${CONTROLS} }`;
+  control_input { name: "READY" control { kind: CONTROL_SEQUENCE_READY int32_false_true: [0, 1] } }
+  control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } }`;
 const MODELS: Readonly<Record<string, string>> = {
-  direct: sequences('direct {}'),
-  oldest: sequences(`oldest { max_candidate_sequences: ${CLIENTS} }`),
-  plain: `${TENSORS} dynamic_batching {}
-    input { name: "START" data_type: TYPE_INT32 dims: [1] } input { name: "READY" data_type: TYPE_INT32 dims: [1] }`,
+  direct: `sequence_batching { direct {} ${CONTROLS} }`,
+  oldest: `sequence_batching { oldest { max_candidate_sequences: ${CLIENTS} } ${CONTROLS} }`,
+  plain: 'dynamic_batching {}',
 };
+const DATA = new Uint8Array(Int32Array.of(1).buffer);
 
 /**
- * Sequences of eight requests beside the same model with dynamic batching, which is handed its control tensors: requests
- * per second inside the engine, 16 clients that wait for each answer.
+ * Sequences of eight requests beside dynamic batching, both on the built-in identity backend, so that the schedulers are
+ * what is seen: requests per second inside the engine, 16 clients that wait for each answer.
  */
 export async function sequenceRows(context: BenchContext): Promise<Row[]> {
-  const repository = path.join(context.folder, 'sequences');
-  for (const [name, config] of Object.entries(MODELS)) {
-    mkdirSync(path.join(repository, name, '1'), { recursive: true });
-    writeFileSync(
-      path.join(repository, name, 'config.pbtxt'),
-      `backend: "onnxruntime" max_batch_size: ${CLIENTS} ${config}`,
-    );
-    const file = 'fixtures/models/simple_sequence/1/model.onnx';
-    cpSync(path.join(ROOT, file), path.join(repository, name, '1/model.onnx'));
-  }
-  const engine = await Engine.start({
-    repositories: [repository],
-    backendConfig: [],
-    autoComplete: true,
-    modelControlMode: 'none',
-    loadModels: [],
-    strictReadiness: true,
-    log: { info() {}, warning: console.error, error: console.error, verbose() {} },
-  });
-  if (engine.startError !== undefined) throw engine.startError;
+  const engine = await startEngine(path.join(context.folder, 'sequences'));
   const runs = new Map<string, number[]>(Object.keys(MODELS).map((name) => [name, []]));
   for (let round = 0; round <= context.rounds; round++) {
     for (const [name, rates] of runs) {
@@ -70,6 +50,25 @@ export async function sequenceRows(context: BenchContext): Promise<Row[]> {
   });
 }
 
+async function startEngine(repository: string): Promise<Engine> {
+  for (const [name, config] of Object.entries(MODELS)) {
+    mkdirSync(path.join(repository, name, '1'), { recursive: true });
+    const text = `backend: "identity" max_batch_size: ${CLIENTS} ${TENSORS} ${config}`;
+    writeFileSync(path.join(repository, name, 'config.pbtxt'), text);
+  }
+  const engine = await Engine.start({
+    repositories: [repository],
+    backendConfig: [],
+    autoComplete: true,
+    modelControlMode: 'none',
+    loadModels: [],
+    strictReadiness: true,
+    log: { info() {}, warning: console.error, error: console.error, verbose() {} },
+  });
+  if (engine.startError !== undefined) throw engine.startError;
+  return engine;
+}
+
 /** Requests per second of clients that send one sequence after the other. */
 async function run(model: ReadyModel, seconds: number, inSequences: boolean): Promise<number> {
   const begin = performance.now();
@@ -79,7 +78,7 @@ async function run(model: ReadyModel, seconds: number, inSequences: boolean): Pr
     for (let sequence = 1; performance.now() < end; sequence++) {
       const id = inSequences ? BigInt(number * 1_000_000 + sequence) : 0n;
       for (let index = 0; index < LENGTH; index++) {
-        await send(model, id, index === 0, index === LENGTH - 1, inSequences);
+        await send(model, id, inSequences && index === 0, inSequences && index === LENGTH - 1);
         answered++;
       }
     }
@@ -88,23 +87,15 @@ async function run(model: ReadyModel, seconds: number, inSequences: boolean): Pr
   return answered / ((performance.now() - begin) / 1000);
 }
 
-const number = (name: string, value: number) => ({
-  name,
-  datatype: 'INT32',
-  shape: [1, 1],
-  data: new Uint8Array(Int32Array.of(value).buffer),
-});
-
-function send(model: ReadyModel, id: bigint, start: boolean, end: boolean, inSequence: boolean): Promise<void> {
-  const input = number('INPUT', 1);
+function send(model: ReadyModel, correlationId: bigint, start: boolean, end: boolean): Promise<void> {
   const request: InferenceRequest = {
     id: '',
-    inputs: inSequence ? [input] : [input, number('START', Number(start)), number('READY', 1)],
+    inputs: [{ name: 'INPUT0', datatype: 'INT32', shape: [1, 1], data: DATA }],
     requestedOutputs: [],
     parameters: [],
-    correlationId: id,
-    sequenceStart: inSequence && start,
-    sequenceEnd: inSequence && end,
+    correlationId,
+    sequenceStart: start,
+    sequenceEnd: end,
     priority: 0n,
     timeoutMicroseconds: 0n,
   };
