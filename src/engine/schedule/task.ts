@@ -181,8 +181,6 @@ export class Task implements ExecutionRequest, PendingRequest {
   /** Hands a request that was put back to its scheduler, after the execution was counted. */
   requeue(): void {
     this.rescheduled = false;
-    this.sequenceStart = false;
-    this.sequenceEnd = false;
     this.startNs = this.#owner.clock.nowNs();
     this.onRescheduled?.();
   }

@@ -1,4 +1,5 @@
 import type { Task } from '../schedule/task.js';
+import type { SequenceId } from './slot.js';
 
 /** The requests of a sequence that waits for a slot. */
 export class BacklogEntry {
@@ -8,7 +9,7 @@ export class BacklogEntry {
   /** Earliest point in time at which one of its requests times out, in ns; 0 = never. */
   deadlineNs = 0;
 
-  constructor(readonly key: string) {}
+  constructor(readonly key: SequenceId) {}
 
   add(task: Task): void {
     this.tasks.push(task);
@@ -22,6 +23,8 @@ export class BacklogEntry {
 /** Sequences that wait for a slot, oldest first. */
 export class Backlog {
   readonly #entries: BacklogEntry[] = [];
+  /** Those that take further requests. */
+  readonly #open = new Map<SequenceId, BacklogEntry>();
 
   get length(): number {
     return this.#entries.length;
@@ -33,26 +36,39 @@ export class Backlog {
   }
 
   /** The entry that takes further requests of a sequence. */
-  find(key: string): BacklogEntry | undefined {
-    return this.#entries.find((entry) => entry.open && entry.key === key);
+  find(key: SequenceId): BacklogEntry | undefined {
+    return this.#open.get(key);
   }
 
-  /** A new entry at the end. */
-  open(key: string): BacklogEntry {
-    const entry = new BacklogEntry(key);
+  /** Puts the first request of a sequence at the end. */
+  begin(task: Task): BacklogEntry {
+    const entry = new BacklogEntry(task.correlationId);
     this.#entries.push(entry);
+    this.#open.set(entry.key, entry);
+    this.add(entry, task);
     return entry;
+  }
+
+  /** Puts a further request behind the others of its sequence. */
+  add(entry: BacklogEntry, task: Task): void {
+    entry.add(task);
+    if (!entry.open) this.#open.delete(entry.key);
   }
 
   /** Takes the oldest. */
   shift(): BacklogEntry | undefined {
-    return this.#entries.shift();
+    const entry = this.#entries.shift();
+    if (entry?.open) this.#open.delete(entry.key);
+    return entry;
   }
 
   /** Takes those whose time is over. */
   takeExpired(now: number): BacklogEntry[] {
     const expired = this.#entries.filter(({ deadlineNs }) => deadlineNs !== 0 && deadlineNs <= now);
-    for (const entry of expired) this.#entries.splice(this.#entries.indexOf(entry), 1);
+    for (const entry of expired) {
+      this.#entries.splice(this.#entries.indexOf(entry), 1);
+      if (entry.open) this.#open.delete(entry.key);
+    }
     return expired;
   }
 

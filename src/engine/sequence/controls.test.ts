@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
+import type { Tensor } from '../../protocol/tensor.js';
 import { SequenceControls } from './controls.js';
 
 function controls(text: string, batches = true): SequenceControls {
@@ -10,9 +11,11 @@ function controls(text: string, batches = true): SequenceControls {
 
 const id = (type: string) =>
   controls(`control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: ${type} } }`);
-const bytesOf = (made: SequenceControls, correlationId: bigint | string): number[] => [
-  ...made.tensors({ start: true, ready: true, end: false, correlationId })[0]!.data,
-];
+const bytesOf = (made: SequenceControls, correlationId: bigint | string): number[] => {
+  const tensors: Tensor[] = [];
+  made.add(tensors, true, true, false, made.idTensor(correlationId));
+  return [...tensors[0]!.data];
+};
 
 suite('correlation ids', () => {
   for (const [type, value, bytes] of [
@@ -39,11 +42,14 @@ test('flags have the type and the values that are configured, and a batch dimens
     control_input { name: "S" control { kind: CONTROL_SEQUENCE_START int32_false_true: [7, 8] } }
     control_input { name: "R" control { kind: CONTROL_SEQUENCE_READY fp32_false_true: [0.5, 1.5] } }
     control_input { name: "E" control { kind: CONTROL_SEQUENCE_END bool_false_true: [true, false] } }`;
-  const values = { start: true, ready: false, end: true, correlationId: 1n };
-  assert.deepEqual(controls(text).tensors(values), [
+  const tensors: Tensor[] = [];
+  controls(text).add(tensors, true, false, true, undefined);
+  assert.deepEqual(tensors, [
     { name: 'S', datatype: 'INT32', shape: [1, 1], data: new Uint8Array(Int32Array.of(8).buffer) },
     { name: 'R', datatype: 'FP32', shape: [1, 1], data: new Uint8Array(Float32Array.of(0.5).buffer) },
     { name: 'E', datatype: 'BOOL', shape: [1, 1], data: Uint8Array.of(0) },
   ]);
-  assert.deepEqual(controls(text, false).tensors(values)[0]!.shape, [1]);
+  const plain: Tensor[] = [];
+  controls(text, false).add(plain, true, false, true, undefined);
+  assert.deepEqual(plain[0]!.shape, [1]);
 });

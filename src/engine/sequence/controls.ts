@@ -2,20 +2,14 @@ import type { Datatype } from '../../protocol/datatype.js';
 import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { datatypeOfConfigValue } from '../model-plan.js';
+import type { SequenceId } from './slot.js';
 
-/** What the control tensors of one row say. */
-export interface ControlValues {
-  readonly start: boolean;
-  readonly ready: boolean;
-  readonly end: boolean;
-  readonly correlationId: bigint | string;
-}
-
-type Make = (values: ControlValues) => Tensor;
+type Make = (start: boolean, ready: boolean, end: boolean, id: Tensor | undefined) => Tensor;
 
 /** Makes the control tensors of sequence batching (spec: runtime, section 3.5), in the order of the configuration. */
 export class SequenceControls {
   readonly #makers: readonly Make[];
+  readonly #makeId: ((id: SequenceId) => Tensor) | undefined;
 
   /** `batches`: the model has a batch dimension, so controls are [1,1] and not [1]. */
   constructor(config: ModelSequenceBatching, batches: boolean) {
@@ -25,27 +19,33 @@ export class SequenceControls {
       for (const control of controls) {
         if (control.kind === ControlKind.values['CONTROL_SEQUENCE_CORRID']) {
           const datatype = datatypeOfConfigValue(control.data_type) ?? 'UINT64';
-          makers.push((values) => ({ name, datatype, shape, data: encodeId(datatype, values.correlationId) }));
+          this.#makeId = (id) => ({ name, datatype, shape, data: encodeId(datatype, id) });
+          makers.push((_start, _ready, _end, id) => id!);
           continue;
         }
         const [no, yes] = falseTrue(name, shape, control);
-        const value = flagOf(control.kind);
-        makers.push((values) => (value(values) ? yes : no));
+        makers.push(flagOf(control.kind, no, yes));
       }
     }
     this.#makers = makers;
   }
 
-  /** The control tensors of one row. Flags are shared objects: receivers do not write to tensors. */
-  tensors(values: ControlValues): Tensor[] {
-    return this.#makers.map((make) => make(values));
+  /** The tensor of an id, which stays the same for a whole sequence; undefined where the model has none. */
+  idTensor(id: SequenceId): Tensor | undefined {
+    return this.#makeId?.(id);
+  }
+
+  /** Adds the control tensors of one row. They are shared objects: receivers do not write to tensors. */
+  add(inputs: Tensor[], start: boolean, ready: boolean, end: boolean, id: Tensor | undefined): void {
+    const makers = this.#makers;
+    for (let i = 0; i < makers.length; i++) inputs.push(makers[i]!(start, ready, end, id));
   }
 }
 
-function flagOf(kind: number): (values: ControlValues) => boolean {
-  if (kind === ControlKind.values['CONTROL_SEQUENCE_START']) return ({ start }) => start;
-  if (kind === ControlKind.values['CONTROL_SEQUENCE_READY']) return ({ ready }) => ready;
-  return ({ end }) => end;
+function flagOf(kind: number, no: Tensor, yes: Tensor): Make {
+  if (kind === ControlKind.values['CONTROL_SEQUENCE_START']) return (start) => (start ? yes : no);
+  if (kind === ControlKind.values['CONTROL_SEQUENCE_READY']) return (_start, ready) => (ready ? yes : no);
+  return (_start, _ready, end) => (end ? yes : no);
 }
 
 interface FlagLists {
@@ -73,7 +73,7 @@ function falseTrue(name: string, shape: readonly number[], lists: FlagLists): re
  * A correlation id in the control's datatype; 32-bit types take the low-order bits. Of a text a number gets the first
  * bytes of its wire form, length included, as on the original.
  */
-function encodeId(datatype: Datatype, id: bigint | string): Uint8Array {
+function encodeId(datatype: Datatype, id: SequenceId): Uint8Array {
   if (datatype === 'BYTES') {
     // 0 is what null rows have.
     return encodeText(typeof id === 'string' ? id : id === 0n ? '' : String(id));

@@ -107,6 +107,25 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
+    test('of one id run one after the other; the first answer closes the sequence', async () => {
+      const { model, backend, close } = await startCounting(`iterative_sequence: true ${strategy}`);
+      backend.open = false;
+      const first = infer(model, step(70n, 1, 'S', { id: 'first' }));
+      const second = infer(model, step(70n, 1, '', { id: 'second' }));
+      await backend.begun(1);
+      backend.executions[0]!.finish();
+      await first;
+      await assert.rejects(infer(model, step(70n, 1)), /must specify the START flag/);
+      await backend.begun(2);
+      backend.executions[1]!.finish();
+      await second;
+      assert.deepEqual(
+        backend.executions.map(({ ids }) => ids),
+        [['first'], ['second']],
+      );
+      await close();
+    });
+
     test('do not end because they take long', async () => {
       const slow = `iterative_sequence: true max_sequence_idle_microseconds: 1 ${strategy}`;
       const { model, backend, close } = await startCounting(slow);

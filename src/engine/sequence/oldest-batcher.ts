@@ -16,8 +16,8 @@ export class OldestBatcher implements SequenceBatcher {
   readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
   readonly #clock: Clock;
-  /** Slots with a request in the batcher. */
-  readonly #busy = new Set<Slot>();
+  /** Called when a slot's request was answered. */
+  readonly #finished = new Map<Slot, () => void>();
 
   constructor(
     plan: ModelPlan,
@@ -33,14 +33,15 @@ export class OldestBatcher implements SequenceBatcher {
     this.#owner = owner;
     this.#clock = clock;
     this.slots = Array.from({ length: slots }, (_, index) => new Slot(this, index));
+    for (const slot of this.slots) this.#finished.set(slot, () => this.#answered(slot));
   }
 
   wake(slot: Slot): void {
-    if (!this.#busy.has(slot)) this.#issue(slot);
+    if (slot.issued === undefined) this.#issue(slot);
   }
 
   takenBack(slot: Slot): void {
-    this.#busy.delete(slot);
+    slot.issued = undefined;
   }
 
   close(): void {
@@ -49,7 +50,7 @@ export class OldestBatcher implements SequenceBatcher {
 
   #issue(slot: Slot): void {
     // Ending one sequence may begin another in the same slot, which then is busy.
-    while (!this.#busy.has(slot)) {
+    while (slot.issued === undefined) {
       const head = slot.queue.at(0);
       if (head === undefined) return;
       if (head === FORCED_END) {
@@ -66,18 +67,20 @@ export class OldestBatcher implements SequenceBatcher {
   }
 
   #start(slot: Slot, task: Task): void {
-    const { sequenceEnd } = task;
     this.#inputs.attach(task, slot);
-    this.#busy.add(slot);
+    slot.issued = task;
     if (this.#owner.iterative) task.onRescheduled ??= () => this.#owner.rescheduled(slot, task);
-    task.onFinished = () => {
-      this.#busy.delete(slot);
-      if (task.dropped) this.#owner.cancelSequence(slot);
-      else if (sequenceEnd) this.#owner.release(slot);
-      else if (this.#owner.iterative) this.#owner.finished(slot, task);
-      this.wake(slot);
-    };
+    task.onFinished = this.#finished.get(slot);
     task.batcherNs = this.#clock.nowNs();
     this.#batcher.enqueue(task);
+  }
+
+  #answered(slot: Slot): void {
+    const task = slot.issued!;
+    slot.issued = undefined;
+    if (task.dropped) this.#owner.cancelSequence(slot);
+    else if (task.sequenceEnd) this.#owner.release(slot);
+    else if (this.#owner.iterative) this.#owner.finished(slot, task);
+    this.wake(slot);
   }
 }

@@ -12,6 +12,7 @@ import type { StatesPlan } from './state-plan.js';
 /** Adds to requests what their sequences say: control tensors and states. */
 export class SequenceInputs {
   readonly #controls: SequenceControls;
+  readonly #nullId: Tensor | undefined;
   readonly #states: StatesPlan | undefined;
   readonly #log: Log;
   /** Inputs of the model that are controls or states too: what the client sent for them is replaced. */
@@ -19,6 +20,7 @@ export class SequenceInputs {
 
   constructor(config: ModelSequenceBatching, plan: ModelPlan, states: StatesPlan | undefined, log: Log) {
     this.#controls = new SequenceControls(config, plan.maxBatchSize > 0);
+    this.#nullId = this.#controls.idTensor(0n);
     this.#states = states;
     this.#log = log;
     const names = [
@@ -30,20 +32,24 @@ export class SequenceInputs {
 
   /** Makes the inputs of a request's next execution in a slot. A START begins with fresh states. */
   attach(task: Task, slot: Slot): void {
-    const { sequenceStart: start, sequenceEnd: end, correlationId } = task;
-    const controls = this.#controls.tensors({ start, ready: true, end, correlationId });
+    const { sequenceStart: start, sequenceEnd: end } = task;
+    slot.idTensor ??= this.#controls.idTensor(task.correlationId);
     if (this.#states !== undefined) {
       if (start) slot.state = this.#begin(this.#states);
       task.state = slot.state;
     }
-    task.inputs = [...this.#given(task), ...controls, ...(slot.state?.inputs ?? [])];
+    const inputs = this.#given(task).slice();
+    this.#controls.add(inputs, start, true, end, slot.idTensor);
+    if (slot.state !== undefined) inputs.push(...slot.state.inputs);
+    task.inputs = inputs;
   }
 
   /** Fills a row: zeros in the shapes of a request that was attached, and states that are nobody's. */
   nullRequest(like: Task, slot: Slot): NullRequest {
-    const controls = this.#controls.tensors({ start: false, ready: false, end: false, correlationId: 0n });
-    const states = zerosLike(slot.state?.inputs ?? []);
-    return new NullRequest([...zerosLike(this.#given(like)), ...controls, ...states], like.requestedOutputs);
+    const inputs = zerosLike(this.#given(like));
+    this.#controls.add(inputs, false, false, false, this.#nullId);
+    inputs.push(...zerosLike(slot.state?.inputs ?? []));
+    return new NullRequest(inputs, like.requestedOutputs);
   }
 
   #given({ given }: Task): readonly Tensor[] {

@@ -13,7 +13,7 @@ import { Backlog, type BacklogEntry } from './backlog.js';
 import { DirectBatcher } from './direct-batcher.js';
 import { OldestBatcher } from './oldest-batcher.js';
 import { SequenceInputs } from './sequence-inputs.js';
-import { FORCED_END, type SequenceBatcher, type Slot, type SlotOwner } from './slot.js';
+import { FORCED_END, type SequenceBatcher, type SequenceId, type Slot, type SlotOwner } from './slot.js';
 import { planWithStates, type StatesPlan } from './state-plan.js';
 
 /** What the sequence batcher of one version works with. */
@@ -60,7 +60,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   /** Free slots: the lowest index first, spread over the instances. */
   readonly #free: Slot[] = [];
   /** Sequences that hold a slot and take further requests. */
-  readonly #active = new Map<string, Active>();
+  readonly #active = new Map<SequenceId, Active>();
   readonly #backlog = new Backlog();
   readonly #onTimer = () => this.#timerFired();
   #heldSlots = 0;
@@ -113,7 +113,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     if (task.correlationId === 0n || task.correlationId === '') this.#assignId(task);
     if (this.#stopping && task.sequenceStart && !task.isStep) throw new TritonError('UNAVAILABLE', STOPPING_TEXT);
-    const key = keyOf(task);
+    const key: SequenceId = task.correlationId;
     const active = this.#active.get(key);
     const waiting = active === undefined ? this.#backlog.find(key) : undefined;
     if (active === undefined && waiting === undefined && !task.sequenceStart) {
@@ -130,7 +130,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       if (task.sequenceEnd) this.#active.delete(key);
       this.#put(active.slot, task);
     } else if (waiting !== undefined) {
-      waiting.add(task);
+      this.#backlog.add(waiting, task);
       this.#armTimer(waiting.deadlineNs);
     } else {
       this.#begin(key, task);
@@ -167,6 +167,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   release(slot: Slot): void {
     slot.state = undefined;
+    slot.idTensor = undefined;
     if (slot.key !== undefined && this.#active.get(slot.key)?.slot === slot) this.#active.delete(slot.key);
     slot.key = undefined;
     const retired = this.#retired.get(slot.batcher);
@@ -195,8 +196,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   finished(slot: Slot, task: Task): void {
-    if (this.#active.get(keyOf(task))?.slot !== slot) return;
-    this.#active.delete(keyOf(task));
+    if (this.#active.get(task.correlationId)?.slot !== slot) return;
+    this.#active.delete(task.correlationId);
     // The original ends the sequence with a request of its own that counts as cancelled.
     this.#statistics.recordFailure('CANCELED', this.#clock.nowNs() - task.startNs);
     if (slot.queue.length === 0) {
@@ -208,13 +209,14 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   rescheduled(slot: Slot, task: Task): void {
-    if (this.#active.get(keyOf(task))?.slot !== slot) {
+    if (this.#active.get(task.correlationId)?.slot !== slot) {
       // Its sequence is over (END, or another request of the id has ended it): it cannot be continued.
       const error = this.#notStarted(task);
       this.#log.error(`Failed to reschedule request: ${error.message}`);
       task.respond({ outputs: [], error, countsAsSuccess: true }, true);
       return;
     }
+    task.sequenceStart = false;
     task.onFinished = undefined;
     slot.batcher.takenBack(slot);
     this.#put(slot, task);
@@ -276,7 +278,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     do {
       task.correlationId = ++this.#lastId;
-    } while (this.#active.has(keyOf(task)));
+    } while (this.#active.has(task.correlationId));
     task.sequenceStart = true;
     task.sequenceEnd = false;
   }
@@ -303,11 +305,10 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   /** First request of a sequence: into a free slot, or into the backlog. */
-  #begin(key: string, task: Task): void {
+  #begin(key: SequenceId, task: Task): void {
     const slot = this.#free.shift();
     if (slot === undefined) {
-      const entry = this.#backlog.open(key);
-      entry.add(task);
+      const entry = this.#backlog.begin(task);
       this.#armTimer(entry.deadlineNs);
       this.#timer?.ref();
       return;
@@ -317,7 +318,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#put(slot, task);
   }
 
-  #bind(key: string, slot: Slot, open: boolean): void {
+  #bind(key: SequenceId, slot: Slot, open: boolean): void {
     slot.key = key;
     if (!open) return;
     const now = this.#clock.nowNs();
@@ -381,9 +382,4 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     if (next !== Number.POSITIVE_INFINITY) this.#armTimer(next);
   }
-}
-
-/** Identity of a sequence. The type is part of it: the text "1" and the number 1 are two sequences. */
-function keyOf({ correlationId }: Task): string {
-  return typeof correlationId === 'string' ? `s${correlationId}` : `n${correlationId}`;
 }

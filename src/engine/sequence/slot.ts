@@ -1,6 +1,10 @@
+import type { Tensor } from '../../protocol/tensor.js';
 import { Ring } from '../schedule/ring.js';
 import type { Task } from '../schedule/task.js';
 import type { SlotState } from './slot-state.js';
+
+/** Identity of a sequence. The type is part of it: the text "1" and the number 1 are two sequences. */
+export type SequenceId = bigint | string;
 
 /** Ends a sequence that its client left, or whose only request is done: stands behind what is still queued. */
 export const FORCED_END = Symbol('forced end');
@@ -9,9 +13,13 @@ export const FORCED_END = Symbol('forced end');
 export class Slot {
   readonly queue = new Ring<Task | typeof FORCED_END>();
   /** Of the sequence that holds the slot; undefined while it is free. */
-  key: string | undefined;
+  key: SequenceId | undefined;
   /** Made at each START of a model that has states. */
   state: SlotState | undefined;
+  /** Its id as a control tensor, where the model has one. */
+  idTensor: Tensor | undefined;
+  /** The request that is on its way, where there is one at most. */
+  issued: Task | undefined;
 
   constructor(
     readonly batcher: SequenceBatcher,
