@@ -1,6 +1,7 @@
 /** The repository checker: what a server would refuse, without a server (spec: model repository, sections 1 and 4). */
 import type { Finding } from '../modelconfig/finding.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
+import { remedyOf } from '../modelconfig/rule-table.js';
 import { TritonError } from '../protocol/error.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from './ensemble-graph.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from './local.js';
@@ -45,6 +46,7 @@ export async function validateRepositories(
     }
   }
   const names = [...places.keys()].sort(compareBytes);
+  findings.push(...names.flatMap((name) => nameDoubts(name, places.get(name) as string[])));
   const models = new Map<string, ValidatedModel>();
   await forEach(names, async (name) => {
     const [first, ...others] = places.get(name) as [string, ...string[]];
@@ -77,6 +79,23 @@ function gatherHostFindings(findings: readonly Finding[]): Finding[] {
     const { position: _, model: __, ...rest } = finding;
     return [{ ...rest, message: `${finding.message} (this concerns ${count} models)` }];
   });
+}
+
+/** Folders that are probably no models, and names that HTTP clients cannot ask for. */
+function nameDoubts(name: string, repositories: readonly string[]): Finding[] {
+  const doubt = (rule: string, message: string): Finding[] => {
+    const remedy = remedyOf(rule);
+    const file = joinPath(repositories[0] as string, name);
+    return [{ severity: 'warning', rule, message, file, model: name, ...(remedy === undefined ? {} : { remedy }) }];
+  };
+  if (name.startsWith('.') || name === 'lost+found' || name === '__pycache__') {
+    return doubt('hidden-directory', `'${name}' is probably no model, but a server takes every folder for one`);
+  }
+  if (/^[\w.~-]+$/.test(name)) return [];
+  return doubt(
+    'model-name',
+    `HTTP clients cannot ask for '${name}', because paths are not percent-decoded; gRPC clients can`,
+  );
 }
 
 function duplicate(name: string, repositories: readonly string[]): Finding {

@@ -14,14 +14,14 @@ const SIMPLE = path.join(SHIPPED_MODELS, 'simple', '1', 'model.onnx');
 let root = '';
 before(() => {
   root = mkdtempSync(path.join(tmpdir(), 'reports-'));
-  put('models/bad name/config.pbtxt', `# é, 100%\n\tmax_batch: 4, backend: "identity"\n`);
+  put('my models/bad/config.pbtxt', `# é, 100%\n\tmax_batch: 4, backend: "identity"\n`);
   put(
-    'models/dims/config.pbtxt',
+    'my models/dims/config.pbtxt',
     'platform: "onnxruntime_onnx"\nmax_batch_size: 8\noutput { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 17 ] }\n',
   );
-  put('models/dims/1/model.onnx', '');
-  spawnSync('cp', [SIMPLE, path.join(root, 'models/dims/1/model.onnx')]);
-  put('models/none/1/file', '');
+  put('my models/dims/1/model.onnx', '');
+  spawnSync('cp', [SIMPLE, path.join(root, 'my models/dims/1/model.onnx')]);
+  put('my models/none/1/file', '');
   put('good/simple/1/model.onnx', '');
   spawnSync('cp', [SIMPLE, path.join(root, 'good/simple/1/model.onnx')]);
   put('good/identity/config.pbtxt', `backend: "identity"\nmax_batch_size: 4\n${IO}dynamic_batching { }\n`);
@@ -43,24 +43,24 @@ function validate(...args: string[]): { status: number | null; out: string } {
 
 describe('the text form', () => {
   it('shows both shapes with the axis that differs, near names, and what to do', () => {
-    const { status, out } = validate('models');
+    const { status, out } = validate('my models');
     assert.equal(status, 1);
     assert.equal(
       out,
       [
-        `models/bad name/config.pbtxt:2:18: error: Message type "inference.ModelConfig" has no field named "max_batch". [config-syntax]`,
+        `my models/bad/config.pbtxt:2:18: error: Message type "inference.ModelConfig" has no field named "max_batch". [config-syntax]`,
         '            max_batch: 4, backend: "identity"',
         '                     ^',
-        '  server: failed to read text proto from models/bad name/config.pbtxt',
+        '  server: failed to read text proto from my models/bad/config.pbtxt',
         "  help: Did you mean 'max_batch_size'?",
-        "models/dims/config.pbtxt:3:48: error: model 'dims', tensor 'OUTPUT0': the model expects 2 dimensions (shape [-1,16]) but the model configuration specifies 2 dimensions (an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape [-1,17]) [onnx-dims-mismatch]",
+        "my models/dims/config.pbtxt:3:48: error: model 'dims', tensor 'OUTPUT0': the model expects 2 dimensions (shape [-1,16]) but the model configuration specifies 2 dimensions (an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape [-1,17]) [onnx-dims-mismatch]",
         '    output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 17 ] }',
         '                                                   ^',
         '  model:         [-1, 16]',
         '  configuration: [-1, 17]',
         '                      ^^',
         '  help: Write dims: [ 16 ].',
-        "models/none: error: Invalid model name: Could not determine backend for model 'none' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'. [backend-unknown]",
+        "my models/none: error: Invalid model name: Could not determine backend for model 'none' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'. [backend-unknown]",
         "  help: Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's folder.",
         '3 models: 3 errors, 0 warnings',
         '',
@@ -118,26 +118,26 @@ describe('--show-effective', () => {
 
 describe('the form for GitHub', () => {
   it('makes an annotation of each finding, escaped, at its line and column', () => {
-    const { status, out } = validate('models', '--format', 'github');
+    const { status, out } = validate('my models', '--format', 'github');
     assert.equal(status, 1);
     const lines = out.trimEnd().split('\n');
     assert.equal(lines.length, 3);
     assert.match(
       lines[0] ?? '',
-      /^::error file=models\/bad name\/config\.pbtxt,line=2,col=11,title=config-syntax::Message type "inference\.ModelConfig" has/,
+      /^::error file=my models\/bad\/config\.pbtxt,line=2,col=11,title=config-syntax::Message type "inference\.ModelConfig" has/,
     );
     assert.match(
       lines[1] ?? '',
       /%0Amodel: {9}\[-1, 16\]%0Aconfiguration: \[-1, 17\]%0A.*\^\^%0Ahelp: Write dims: \[ 16 \]\.$/,
     );
-    assert.match(lines[2] ?? '', /^::error file=models\/none,title=backend-unknown::/);
+    assert.match(lines[2] ?? '', /^::error file=my models\/none,title=backend-unknown::/);
     assert.equal(validate('good', '--format', 'github').out, '');
   });
 });
 
 describe('SARIF', () => {
   it('keeps to the essentials of the published schema of version 2.1.0', () => {
-    const { status, out } = validate('models', '--format', 'sarif');
+    const { status, out } = validate('my models', '--format', 'sarif');
     assert.equal(status, 1);
     const log = JSON.parse(out) as Json;
     checkSarif(log);
@@ -149,7 +149,7 @@ describe('SARIF', () => {
     );
     const [first] = (results[0]?.['locations'] ?? []) as { physicalLocation: Json }[];
     assert.deepEqual(first?.physicalLocation, {
-      artifactLocation: { uri: 'models/bad%20name/config.pbtxt', uriBaseId: 'SRCROOT' },
+      artifactLocation: { uri: 'my%20models/bad/config.pbtxt', uriBaseId: 'SRCROOT' },
       region: { startLine: 2, startColumn: 11, snippet: { text: '\tmax_batch: 4, backend: "identity"' } },
     });
     const bases = run?.['originalUriBaseIds'] as { SRCROOT: { uri: string } };
