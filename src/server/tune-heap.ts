@@ -9,7 +9,17 @@ import v8 from 'node:v8';
  */
 const GROWTH_PERCENT = 700;
 
-/** Settings of the heap for a process that is a server and nothing else. */
+/**
+ * A block just below the largest that glibc's malloc adapts to. Once such a block has been freed, blocks up to this size
+ * come from memory that is kept, up to twice this, instead of being mapped and given back to the system each time
+ * (measured with tensors of 4 MB: 75 page faults per request instead of 725). It is never written to, so it takes no
+ * memory; other allocators do not mind.
+ */
+const LARGEST_KEPT = (32 << 20) - (64 << 10);
+
+/** Settings of the memory of a process that is a server and nothing else. */
 export function tuneHeap(): void {
   v8.setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+  // Dropped at once; the first collection frees it.
+  Buffer.allocUnsafeSlow(LARGEST_KEPT);
 }
