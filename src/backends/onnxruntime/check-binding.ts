@@ -13,7 +13,9 @@ export function checkBinding(config: ModelConfig): Fault[] {
       faults.push({
         rule: 'onnx-datatype',
         code: 'INTERNAL',
-        message: `unsupported datatype TYPE_${datatype ?? 'INVALID'} for ${kind} '${name}' for model '${config.name}'`,
+        message:
+          `unsupported datatype TYPE_${datatype ?? 'INVALID'} for ${kind} '${name}' for model '${config.name}': ` +
+          `onnxruntime-node cannot carry such tensors; let the model cast it to TYPE_FP32`,
         path: [kind, i, 'data_type'],
         remedy: 'Let the model cast it to TYPE_FP32.',
       });

@@ -17,6 +17,8 @@ import { SessionWorker } from './session-worker.js';
 
 /** Models with larger files are never run on the main thread: a second copy of their weights costs too much. */
 const MAX_INLINE_FILE_BYTES = 64 * 1024 * 1024;
+/** Models with larger files are opened as they are: every instance would hold a second copy of the file for a while. */
+const MAX_REWRITTEN_FILE_BYTES = 512 * 1024 * 1024;
 /** Longest time that opening a session may block the main thread, in ns. */
 const MAX_INLINE_OPEN_NS = 200_000_000;
 
@@ -54,6 +56,7 @@ export class OnnxModel implements BackendModel {
       path: this.#header.path,
       options: sessionOptions(this.#settings, spec.threads, spec.kind === 'KIND_GPU' ? spec.deviceId : undefined),
       runOptions: this.#settings.runOptions,
+      replaceable: this.#replaceable(),
     };
     this.#inline ??= spec.kind === 'KIND_GPU' ? Promise.resolve(undefined) : this.#openInline(open);
     const inline = await this.#inline;
@@ -101,9 +104,18 @@ export class OnnxModel implements BackendModel {
     throwFirst(checkBinding(this.config));
   }
 
-  /** Inputs that only replace a stored value: the binding drops what is fed for them, so feeding them is refused. */
+  /** Configured inputs that replace a stored value of the model; none when the file cannot be rewritten in memory. */
+  #replaceable(): string[] {
+    const { overridable, externalData, path } = this.#header;
+    if (overridable.length === 0 || externalData.length > 0) return [];
+    if (statSync(path).size > MAX_REWRITTEN_FILE_BYTES) return [];
+    return overridable.map(({ name }) => name).filter((name) => this.config.input.some((input) => input.name === name));
+  }
+
+  /** Other inputs with a stored value: the binding drops what is fed for them, so feeding them is refused. */
   #unfeedable(): ReadonlySet<string> {
-    return new Set(this.#header.overridable.map((value) => value.name));
+    const replaceable = this.#replaceable();
+    return new Set(this.#header.overridable.map(({ name }) => name).filter((name) => !replaceable.includes(name)));
   }
 
   #checkAccelerators(spec: InstanceSpec): void {

@@ -1,5 +1,7 @@
 /** One session of the runtime in the calling thread: opens a model and runs it. Every call blocks the thread. */
+import { readFileSync } from 'node:fs';
 import { nowNs } from '../../engine/clock.js';
+import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { ExecutionTimes } from '../backend.js';
 import {
@@ -11,6 +13,7 @@ import {
 } from './ort-binding.js';
 import { ortError } from './ort-error.js';
 import { fromOrtTensor, toOrtTensor } from './ort-tensors.js';
+import { takeStoredValues } from './stored-values.js';
 
 /** What to open. Plain data: it travels to worker threads. */
 export interface OpenRequest {
@@ -18,6 +21,8 @@ export interface OpenRequest {
   readonly path: string;
   readonly options: OrtSessionOptions;
   readonly runOptions: { readonly extra?: Record<string, unknown> };
+  /** Inputs with a stored value that requests may replace (stored-values.ts). */
+  readonly replaceable?: readonly string[];
 }
 
 /** What a session says about its model. Plain data. */
@@ -39,13 +44,22 @@ export class OpenSession {
   readonly info: SessionInfo;
   readonly #session: OrtSession;
   readonly #runOptions: OpenRequest['runOptions'];
+  /** Values of inputs that a request may leave out. */
+  readonly #stored: readonly Tensor[];
 
   /** Throws `onnx runtime error <code>: ...`. */
   constructor(request: OpenRequest) {
     const start = nowNs();
     try {
       this.#session = new (loadOrtBinding().session)();
-      this.#session.loadModel(request.path, request.options);
+      if (request.replaceable === undefined || request.replaceable.length === 0) {
+        this.#session.loadModel(request.path, request.options);
+        this.#stored = [];
+      } else {
+        const { model, values } = takeStoredValues(readFileSync(request.path), new Set(request.replaceable));
+        this.#session.loadModel(model.buffer, model.byteOffset, model.byteLength, request.options);
+        this.#stored = values;
+      }
     } catch (reason) {
       throw ortError(reason);
     }
@@ -59,6 +73,7 @@ export class OpenSession {
     const computeStart = nowNs();
     const feeds: Record<string, OrtTensor> = {};
     for (const input of inputs) feeds[input.name] = toOrtTensor(input);
+    for (const value of this.#stored) feeds[value.name] ??= toOrtTensor(value);
     const fetches: Record<string, null> = {};
     for (const name of outputNames) fetches[name] = null;
     const inputEnd = nowNs();
@@ -69,7 +84,12 @@ export class OpenSession {
       throw ortError(reason);
     }
     const outputStart = nowNs();
-    const outputs = outputNames.map((name) => fromOrtTensor(name, results[name]!));
+    const outputs = outputNames.map((name) => {
+      const result = results[name];
+      // The binding leaves out names that the model does not have, where the runtime itself refuses them.
+      if (result === undefined) throw new TritonError('INTERNAL', `onnx runtime error 2: Invalid output name: ${name}`);
+      return fromOrtTensor(name, result);
+    });
     return { outputs, times: { computeStart, inputEnd, outputStart, computeEnd: nowNs() } };
   }
 

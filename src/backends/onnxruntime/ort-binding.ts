@@ -39,6 +39,7 @@ export interface OrtSession {
   readonly inputMetadata: readonly OrtValueInfo[];
   readonly outputMetadata: readonly OrtValueInfo[];
   loadModel(path: string, options: OrtSessionOptions): void;
+  loadModel(buffer: ArrayBufferLike, byteOffset: number, byteLength: number, options: OrtSessionOptions): void;
   run(
     feeds: Readonly<Record<string, OrtTensor>>,
     fetches: Readonly<Record<string, null>>,

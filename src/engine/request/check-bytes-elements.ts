@@ -29,15 +29,15 @@ export function checkBytesElements(plan: ModelPlan, requestId: string, input: Re
     const length =
       (data[position]! | (data[position + 1]! << 8) | (data[position + 2]! << 16) | (data[position + 3]! << 24)) >>> 0;
     position += 4;
+    count++; // also when it is cut short
     if (length > end - position) {
-      if (count + 1 < expected) break;
+      if (count < expected) break;
       throw invalidArg(
         `incomplete string data for inference input '${name}', expecting string of length ${length} ` +
           `but only ${end - position} bytes available`,
       );
     }
     position += length;
-    count++;
   }
   if (count !== expected) {
     throw invalidArg(
