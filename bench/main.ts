@@ -2,8 +2,8 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, ensemble, sequence, large-tensor, python,
- *                                       startup-memory, validate
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, batching, ensemble, sequence, large-tensor,
+ *                                       python, startup-memory, validate
  *   npm run bench -- --seconds 2 --rounds 3
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,6 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
+import { batchingRows } from './rows/batching.js';
 import type { BenchContext, Row } from './rows/context.js';
 import { densenetRows } from './rows/densenet.js';
 import { ensembleRows } from './rows/ensemble.js';
@@ -24,6 +25,7 @@ import { validateRows } from './rows/validate.js';
 const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>> = {
   densenet: densenetRows,
   simple: simpleRows,
+  batching: batchingRows,
   ensemble: ensembleRows,
   sequence: sequenceRows,
   'large-tensor': largeTensorRows,
