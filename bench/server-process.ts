@@ -12,6 +12,8 @@ const TICKS_PER_SECOND = 100;
 export interface ServerProcess {
   readonly httpPort: number;
   readonly grpcPort: number;
+  /** 0 where there is none. */
+  readonly metricsPort: number;
   /** Milliseconds from the start of the process until it said that it serves. */
   readonly startMs: number;
   readonly pid: number;
@@ -39,7 +41,7 @@ export async function startTriton(repository: string, args: readonly string[] = 
     child,
     services.map((service) => new RegExp(`Started ${service} at [^"\\s]*:(\\d+)`)),
   );
-  return describeProcess(child, Number(found[0]), Number(found[1]), performance.now() - begin);
+  return describeProcess(child, Number(found[0]), Number(found[1]), performance.now() - begin, Number(found[2]));
 }
 
 /** One of the bare servers beside this file: prints `port N` when it listens. */
@@ -76,11 +78,13 @@ export function describeProcess(
   httpPort: number,
   grpcPort: number,
   startMs: number,
+  metricsPort = 0,
 ): ServerProcess {
   const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   return {
     httpPort,
     grpcPort,
+    metricsPort,
     startMs,
     pid: child.pid ?? 0,
     cpuSeconds() {
