@@ -120,6 +120,42 @@ class TritonPythonModel:
         return answers
 `;
 
+/** Sends as many responses as it is told and notes in a file how many have gone out. */
+const PRODUCER = `import os
+import numpy as np
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def initialize(self, args):
+        self.file = os.path.join(args["model_repository"], "..", "sent")
+    def execute(self, requests):
+        for r in requests:
+            sender = r.get_response_sender()
+            for i in range(int(pb_utils.get_input_tensor_by_name(r, "A").as_numpy()[0, 0])):
+                with open(self.file + ".new", "w") as f:
+                    f.write(str(i + 1))
+                os.replace(self.file + ".new", self.file)
+                sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("B", np.array([[i]], np.int32))]))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+        return None
+`;
+
+/** Says how far the producer is ahead of the response that it works on. */
+const CONSUMER = `import os, time
+import numpy as np
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def initialize(self, args):
+        self.file = os.path.join(args["model_repository"], "..", "sent")
+    def execute(self, requests):
+        answers = []
+        for r in requests:
+            i = int(pb_utils.get_input_tensor_by_name(r, "A").as_numpy()[0, 0])
+            time.sleep(0.01)
+            ahead = int(open(self.file).read()) - i
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("B", np.array([[ahead]], np.int32))]))
+        return answers
+`;
+
 suite('Python models and ensembles', { skip: numpy === undefined }, () => {
   const types = `${io('input', { A: 'TYPE_INT32' })} ${io('output', { B: 'TYPE_INT32' })}`;
   const repository = makeRepository({
@@ -128,6 +164,13 @@ suite('Python models and ensembles', { skip: numpy === undefined }, () => {
     'twice/config.pbtxt': `platform: "ensemble" max_batch_size: 8 ${types} response_cache { enable: true }
       ensemble_scheduling { ${step('add_one', { A: 'A' }, { B: 'mid' })} ${step('add_one', { A: 'mid' }, { B: 'B' })} }`,
     'twice/1/.keep': '',
+    'producer/config.pbtxt': `backend: "python" max_batch_size: 8 ${types} model_transaction_policy { decoupled: true }`,
+    'producer/1/model.py': PRODUCER,
+    'consumer/config.pbtxt': `backend: "python" max_batch_size: 8 ${types}`,
+    'consumer/1/model.py': CONSUMER,
+    'paced/config.pbtxt': `platform: "ensemble" max_batch_size: 8 ${types} ensemble_scheduling { max_inflight_requests: 2
+      ${step('producer', { A: 'A' }, { B: 'mid' })} ${step('consumer', { A: 'mid' }, { B: 'B' })} }`,
+    'paced/1/.keep': '',
     'caller/config.pbtxt': `backend: "python" max_batch_size: 8 ${types}`,
     'caller/1/model.py': CALLER,
   });
@@ -166,6 +209,15 @@ suite('Python models and ensembles', { skip: numpy === undefined }, () => {
   test('a Python model may call an ensemble', async () => {
     assert.deepEqual((await infer('caller', 1)).outputs[0]!.data, [3]);
     assert.match((await infer('caller', -1)).error!, /^in ensemble 'twice', .*no negative numbers/s);
+  });
+
+  test('a decoupled Python model waits until the next step has room', async () => {
+    const body = JSON.stringify({ A: [[40]] });
+    const { text } = await httpRequest(server.http, 'POST', '/v2/models/paced/generate_stream', body);
+    const ahead = [...text.matchAll(/^data: (.*)$/gm)].map((match) => (JSON.parse(match[1]!) as { B: number }).B);
+    assert.equal(ahead.length, 40, text);
+    // The one in work, one more with a place, one that waits for it, and one noted before it was sent.
+    assert.ok(Math.max(...ahead) <= 4, String(ahead));
   });
 
   test('the cache answers for the whole ensemble, and the metrics say so', async () => {

@@ -32,6 +32,7 @@ class Channel:
         self._closed = False
         self.on_cancelled = lambda key: None
         self.on_check_ready = lambda number: None
+        self.on_go_on = lambda key: None
 
     def start_reader(self):
         threading.Thread(target=self._read_pipe, name="triton-reader", daemon=True).start()
@@ -177,6 +178,8 @@ class Channel:
                 self.outputs.trim()
         elif kind == wire.CHECK_READY:
             self.on_check_ready(reader.u32())
+        elif kind == wire.GO_ON:
+            self.on_go_on(reader.u32())
 
 
 def leave():

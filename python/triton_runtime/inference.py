@@ -4,6 +4,7 @@ import asyncio
 import json
 import queue
 import struct
+import threading
 import weakref
 
 from . import wire
@@ -149,7 +150,7 @@ class ResponseSender:
 class RequestState:
     """What is known of a request's answers. It outlives the request object as long as a sender exists."""
 
-    __slots__ = ("channel", "key", "decoupled", "wanted", "cancelled", "closed", "sent", "table", "__weakref__")
+    __slots__ = ("channel", "key", "decoupled", "wanted", "cancelled", "closed", "sent", "table", "gate", "__weakref__")
 
     def __init__(self, channel, key, decoupled, wanted, table):
         self.channel = channel
@@ -160,6 +161,8 @@ class RequestState:
         self.closed = False
         self.sent = 0
         self.table = table
+        # Opened once for every response that the receiver has room for; None where it takes them all.
+        self.gate = None
         table[key] = weakref.ref(self)
 
     def count(self, response, flags):
@@ -208,6 +211,8 @@ class RequestState:
             response._write(writer, channel.memories, self.wanted)
         writer.u64(channel.outputs.sequence)
         channel.send(writer)
+        if self.gate is not None and not final:
+            self.gate.acquire()
 
     def __del__(self):
         self.table.pop(self.key, None)
@@ -308,6 +313,8 @@ class InferenceRequest:
         request._release = 1
         request._state = RequestState(channel, key, decoupled, request._outputs, table)
         request._state.cancelled = state & 1 == 1
+        if state & 4:
+            request._state.gate = threading.Semaphore(0)
         return request
 
     def inputs(self):

@@ -48,6 +48,7 @@ class Process:
         control._channel = channel
         channel.on_cancelled = self._cancelled
         channel.on_check_ready = self._check_ready
+        channel.on_go_on = self._go_on
         channel.start_reader()
         if self._settings["mode"] == "complete":
             self._attempt(self._complete)
@@ -288,6 +289,12 @@ class Process:
         if state is not None:
             state.cancelled = True
         return state is not None
+
+    def _go_on(self, key):
+        reference = self._table.get(key)
+        state = None if reference is None else reference()
+        if state is not None and state.gate is not None:
+            state.gate.release()
 
     def _cancel_early(self, states):
         for state in states:

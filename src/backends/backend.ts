@@ -118,6 +118,8 @@ export interface ExecutionRequest {
   onCancelled?: (() => void) | undefined;
   /** Where the new values of its sequence's implicit state go; absent where the model has none. */
   readonly state?: SequenceState | undefined;
+  /** Set when the receiver of many responses cannot take them faster than it works them off. */
+  readonly pace?: Pace | undefined;
   /** Answers. Outputs carry the backend's shapes; the engine maps `reshape` back. */
   respond(response: ExecutionResponse | undefined, final: boolean): void;
   /**
@@ -125,6 +127,12 @@ export interface ExecutionRequest {
    * sequences). Where the model is not configured for that it is answered with an error.
    */
   reschedule(): void;
+}
+
+/** How fast a receiver takes responses. A backend that can wait asks after each response that is not the last. */
+export interface Pace {
+  /** Undefined: the next response may come; otherwise resolves when it may. */
+  ready(): Promise<void> | undefined;
 }
 
 /** The implicit state of a request's sequence: what the model puts out is what the sequence's next request is fed. */

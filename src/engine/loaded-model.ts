@@ -1,4 +1,4 @@
-import type { BackendModel } from '../backends/backend.js';
+import type { BackendModel, Pace } from '../backends/backend.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
@@ -104,9 +104,9 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     return this.#submit(request, onResponse);
   }
 
-  /** Like `submit`, for a step of an ensemble: also tells when the statistics have counted the request. */
-  submitStep(request: InferenceRequest, onResponse: ResponseHandler, onCounted: StepCounted): PendingRequest {
-    return this.#submit(request, onResponse, onCounted);
+  /** Like `submit`, for a step of an ensemble: also tells when the statistics have counted the request; `pace` slows it down. */
+  submitStep(request: InferenceRequest, onResponse: ResponseHandler, onCounted: StepCounted, pace?: Pace): Task {
+    return this.#submit(request, onResponse, onCounted, pace);
   }
 
   /** Keeps the version loaded until `release`: a request of an ensemble will come back to it. */
@@ -121,9 +121,9 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted): PendingRequest {
+  #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted, pace?: Pace): Task {
     const validated = validateRequest(this.plan, request);
-    const task = new Task(this, request, validated, onResponse, onCounted);
+    const task = new Task(this, request, validated, onResponse, onCounted, pace);
     if (this.log.isVerbose?.(1)) {
       const levels = this.config.dynamic_batching?.priority_levels ?? 0n;
       task.verbose = new RequestLog(this.log, this.plan, levels, request, validated);

@@ -169,7 +169,7 @@ export class PythonInstance implements BackendInstance {
     writer.u16(request.requestedOutputs.length);
     for (const name of request.requestedOutputs) writer.text(name);
     const { trace } = request;
-    writer.u8((request.cancelled ? 1 : 0) | (trace === undefined ? 0 : 2));
+    writer.u8((request.cancelled ? 1 : 0) | (trace === undefined ? 0 : 2) | (request.pace === undefined ? 0 : 4));
     if (trace !== undefined) {
       writer.text(trace.context ?? '');
       this.#calls.traced(key, trace);
@@ -317,6 +317,16 @@ export class PythonInstance implements BackendInstance {
     this.#read(process, frame.u64());
     const request = final ? this.#take(key) : this.#open.get(key);
     request?.respond(response, final);
+    if (final || (request !== undefined && request.pace === undefined)) return;
+    // The model's `send` waits until the receiver takes the next response.
+    const goOn = (): void => {
+      const answer = new FrameWriter(ToModel.GO_ON, 8);
+      answer.u32(key);
+      process.control(answer.finish());
+    };
+    const ready = request?.pace?.ready();
+    if (ready === undefined) goOn();
+    else void ready.then(goOn);
   }
 
   /** Regions up to this number have been read: the process is told at once, as no batch may follow soon. */

@@ -10,6 +10,7 @@ export const ToModel = {
   BLS_RESPONSE: 22,
   ACKNOWLEDGE: 23,
   CHECK_READY: 24,
+  GO_ON: 25,
 } as const;
 
 /** Frames from the process. */

@@ -109,6 +109,7 @@ async function repeat(request: ExecutionRequest): Promise<void> {
     if (request.cancelled) break;
     const outputs = [one('OUT', 'INT32', Int32Array.of(value)), one('IDX', 'UINT32', Uint32Array.of(index))];
     request.respond({ outputs: outputs.filter(({ name }) => request.requestedOutputs.includes(name)) }, false);
+    await request.pace?.ready();
   }
   request.respond(undefined, true);
 }

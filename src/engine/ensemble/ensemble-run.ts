@@ -1,3 +1,4 @@
+import type { Pace } from '../../backends/backend.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { nowNs } from '../clock.js';
@@ -25,7 +26,7 @@ export interface EnsembleOwner {
  * One request on its way through the steps of an ensemble (spec: runtime, section 4.2). Steps run as soon as their
  * tensors are there; a tensor goes from one step to the next as it is, only its name and shape are written anew.
  */
-export class EnsembleRun {
+export class EnsembleRun implements Pace {
   readonly #owner: EnsembleOwner;
   readonly #task: Task;
   readonly #outputs: readonly EnsembleOutput[];
@@ -39,6 +40,8 @@ export class EnsembleRun {
   #error: TritonError | undefined;
   #answered = false;
   #finished = false;
+  /** Called when no step waits for a place any more. */
+  #held: (() => void)[] | undefined;
   /** Steps that wait for a place. */
   #waiting: Set<WaitingStep> | undefined;
   #inputNs = 0;
@@ -75,6 +78,15 @@ export class EnsembleRun {
     if (this.#inFlight === 0) queueMicrotask(() => this.#proceed(frame));
   }
 
+  /** Steps that find no place hold up the decoupled ones that feed them. */
+  ready(): Promise<void> | undefined {
+    if (this.#waiting === undefined || this.#waiting.size === 0) return this.#task.pace?.ready();
+    return new Promise((resolve) => {
+      this.#held ??= [];
+      this.#held.push(resolve);
+    });
+  }
+
   /** Runs the steps for which tensors that have just come were the last ones missing. */
   #advance(frame: Frame, added: readonly number[]): void {
     const { consumers } = this.#owner.plan;
@@ -103,6 +115,7 @@ export class EnsembleRun {
       if (waited) {
         this.#waiting?.delete(waiting!);
         this.#proceed(frame);
+        if (this.#waiting?.size === 0) for (const resolve of this.#held?.splice(0) ?? []) resolve();
       }
     });
     if (waiting === undefined) return;
@@ -134,11 +147,13 @@ export class EnsembleRun {
       timeoutMicroseconds: task.timeoutMicroseconds,
       trace: task.trace?.child(),
     };
+    const paced = member.decoupled && (this.#owner.limiters !== undefined || task.pace !== undefined);
     try {
       const handle = member.submitStep(
         request,
         (response, final) => this.#answeredBy(step, member, frame, response, final),
         this.#onCounted,
+        paced ? this : undefined,
       );
       this.#inFlight++;
       this.#uncounted++;

@@ -694,6 +694,45 @@ suite('max_inflight_requests', () => {
     await close();
   });
 
+  test('holds up a decoupled step that feeds it, also in a nested ensemble', async () => {
+    let sent = 0;
+    const produce: Script = (request) => {
+      void (async () => {
+        for (sent = 0; sent < 10; ) {
+          request.respond({ outputs: [tensor('OUT', [1, 1], [sent++])] }, false);
+          await request.pace?.ready();
+        }
+        request.respond(undefined, true);
+      })();
+    };
+    const { engine, gated, close } = await start(
+      [
+        model('produce', { more: 'model_transaction_policy { decoupled: true }' }),
+        ensemble('inner', [step('produce', { IN: 'DATA' }, { OUT: 'RESULT' })]),
+        model('slow', {}, 'gated'),
+        ensemble(
+          'e',
+          [step('inner', { DATA: 'DATA' }, { RESULT: 'mid' }), step('slow', { IN: 'mid' }, { OUT: 'RESULT' })],
+          {
+            more: 'max_inflight_requests: 2',
+          },
+        ),
+      ],
+      { produce },
+    );
+    const all = stream(engine.model('e', ''), makeRequest([DATA()]));
+    for (let i = 0; i < 10; i++) {
+      await gated.begun(i + 1);
+      await settle();
+      // Two have a place, one waits for it.
+      assert.equal(sent, Math.min(10, i + 3));
+      gated.executions[i]!.finish();
+    }
+    const values = (await all).flatMap(([response]) => (response === undefined ? [] : int32Values(response, 'RESULT')));
+    assert.deepEqual(values, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await close();
+  });
+
   test('a cancelled request does not wait', async () => {
     const { engine, gated, close } = await start(limited(1));
     const first = ask(engine.model('e', ''));

@@ -1,4 +1,4 @@
-import type { ExecutionRequest, ExecutionResponse, SequenceState } from '../../backends/backend.js';
+import type { ExecutionRequest, ExecutionResponse, Pace, SequenceState } from '../../backends/backend.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import type { Clock } from '../clock.js';
@@ -78,6 +78,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   rescheduled = false;
   /** Takes it back; set by schedulers of models that may be executed repeatedly for one request. */
   onRescheduled: (() => void) | undefined;
+  /** How fast the responses are taken, where that is limited. */
+  readonly pace: Pace | undefined;
   /** True for a step of an ensemble that was accepted: it is executed even while the server stops. */
   readonly isStep: boolean;
   /** Set when the request is traced. */
@@ -99,6 +101,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     validated: ValidatedRequest,
     handler: ResponseHandler,
     onCounted?: StepCounted,
+    pace?: Pace,
   ) {
     this.#owner = owner;
     this.startNs = owner.clock.nowNs();
@@ -118,6 +121,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.trace = request.trace;
     this.isStep = onCounted !== undefined;
     this.#onCounted = onCounted;
+    this.pace = pace;
   }
 
   cancel(): void {
