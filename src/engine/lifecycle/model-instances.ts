@@ -85,7 +85,7 @@ export function activeRunners(instances: readonly ModelInstance[]): InstanceRunn
 async function makeInstance(context: InstanceContext, planned: PlannedInstance): Promise<ModelInstance> {
   const { backendModel, statistics, decoupled, limiter, log } = context;
   const { spec, passive, signature } = planned;
-  const device = spec.kind === 'KIND_GPU' ? 'GPU' : 'CPU';
+  const device = spec.kind.slice('KIND_'.length);
   log.info(`TRITONBACKEND_ModelInstanceInitialize: ${spec.name} (${device} device ${spec.deviceId})`);
   const instance = await backendModel.createInstance(spec);
   const limited = passive ? undefined : await register(limiter, planned, instance);

@@ -88,6 +88,15 @@ test('instances are matched by everything but name and count', async () => {
   await close();
 });
 
+test('a change of the kind makes another instance', async () => {
+  const { backend, log, reload, close } = await start(config(cpu(1)));
+  await reload(config('{ kind: KIND_MODEL }'));
+  assert.deepEqual(backend.made, ['m_0_0', 'm_0_0']);
+  assert.deepEqual(backend.closed, ['m_0_0']);
+  assert.ok(log.includes('I TRITONBACKEND_ModelInstanceInitialize: m_0_0 (MODEL device 0)'));
+  await close();
+});
+
 test('any other change loads the version anew', async () => {
   const { engine, backend, log, reload, close } = await start(config(cpu(1)));
   const model = engine.model('m', '');
