@@ -220,10 +220,12 @@ function join(
 type Side = { readonly name: string; readonly dims: readonly bigint[] };
 
 /** An ensemble is decoupled when any of its members is, whatever its own configuration says. */
-export function isDecoupled(name: string, find: FindMember): boolean {
+export function isDecoupled(name: string, find: FindMember, seen: ReadonlySet<string> = new Set()): boolean {
   const config = find(name)?.config;
   if (config?.platform !== ENSEMBLE_PLATFORM) return config?.model_transaction_policy?.decoupled ?? false;
-  return config.ensemble_scheduling?.step.some((step) => isDecoupled(step.model_name, find)) ?? false;
+  if (seen.has(name)) return false; // a circle, which its own members report
+  const inside = new Set([...seen, name]);
+  return config.ensemble_scheduling?.step.some((step) => isDecoupled(step.model_name, find, inside)) ?? false;
 }
 
 function fullShape(tensor: EnsembleTensor): readonly bigint[] {

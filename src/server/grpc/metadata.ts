@@ -8,6 +8,7 @@ import {
 } from '../../protocol/proto/service.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import { exactShape } from '../exact-shape.js';
 import type { ServerContext } from '../server-context.js';
 import { encodedMethod } from './respond.js';
 
@@ -32,8 +33,8 @@ export function modelMetadata({ engine }: ServerContext): GrpcMethod {
           name: model.name,
           versions,
           platform: model.platform,
-          inputs: tensors(model.inputs),
-          outputs: tensors(model.outputs),
+          inputs: tensors(model.inputs, model.config.input),
+          outputs: tensors(model.outputs, model.config.output),
         }),
       };
       known.set(model, entry);
@@ -42,6 +43,13 @@ export function modelMetadata({ engine }: ServerContext): GrpcMethod {
   });
 }
 
-function tensors(list: readonly TensorMetadata[]): { name: string; datatype: string; shape: bigint[] }[] {
-  return list.map(({ name, datatype, shape }) => ({ name, datatype, shape: shape.map(BigInt) }));
+function tensors(
+  list: readonly TensorMetadata[],
+  configured: Parameters<typeof exactShape>[1],
+): { name: string; datatype: string; shape: bigint[] }[] {
+  return list.map((tensor) => ({
+    name: tensor.name,
+    datatype: tensor.datatype,
+    shape: exactShape(tensor, configured),
+  }));
 }

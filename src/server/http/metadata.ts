@@ -1,6 +1,7 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import { exactShape } from '../exact-shape.js';
 import type { ServerContext } from '../server-context.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -33,12 +34,16 @@ export function modelMetadata(
 function tailOf(model: ReadyModel): string {
   let tail = tails.get(model);
   if (tail === undefined) {
-    tail = `"platform":${JSON.stringify(model.platform)},"inputs":${tensors(model.inputs)},"outputs":${tensors(model.outputs)}}`;
+    tail = `"platform":${JSON.stringify(model.platform)},"inputs":${tensors(model.inputs, model.config.input)},"outputs":${tensors(model.outputs, model.config.output)}}`;
     tails.set(model, tail);
   }
   return tail;
 }
 
-function tensors(list: readonly TensorMetadata[]): string {
-  return JSON.stringify(list.map(({ name, datatype, shape }) => ({ name, datatype, shape })));
+function tensors(list: readonly TensorMetadata[], configured: Parameters<typeof exactShape>[1]): string {
+  const texts = list.map((tensor) => {
+    const { name, datatype } = tensor;
+    return `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${exactShape(tensor, configured).join()}]}`;
+  });
+  return `[${texts.join()}]`;
 }
