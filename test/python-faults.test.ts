@@ -33,6 +33,8 @@ class TritonPythonModel:
                 pass
         if mode == "large":
             return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.arange(${LARGE_ELEMENTS}))])
+        if mode == "print":
+            print("said by the model")
         if mode == "drop":
             return None
         return pb_utils.InferenceResponse([pb_utils.Tensor("OUT", np.array([os.getpid()]))])
@@ -284,6 +286,14 @@ describe('ends of the server', { skip: python === undefined }, () => {
     await until(`the server must start: ${text}`, () => /Started HTTPService at 127\.0\.0\.1:\d+/.test(text));
     return { child, port: Number(/Started HTTPService at 127\.0\.0\.1:(\d+)/.exec(text)![1]), text: () => text };
   }
+
+  test('what a model prints shows at once, as it is', async () => {
+    const { child, port, text } = await start([]);
+    await infer(port, 'print');
+    await until('the line must show while the model runs', () => /^said by the model$/m.test(text()));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
 
   test('an exception in finalize is logged and changes nothing', async () => {
     const { child, port, text } = await start([]);

@@ -18,6 +18,9 @@ def start(folder):
     _end_with_parent()
     for descriptor in (3, 4, 5, 6):
         os.set_inheritable(descriptor, False)
+    # What the model prints shows at once, also when the server's output is a file or a pipe.
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         import numpy  # noqa: F401
     except ImportError as error:
