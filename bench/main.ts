@@ -2,8 +2,8 @@
  * The benchmarks: every figure is taken beside its reference in the same run, alternating, and shown as a ratio.
  *
  *   npm run bench                       all rows
- *   npm run bench -- --only simple      rows of one file: densenet, simple, batching, ensemble, sequence, large-tensor,
- *                                       python, startup-memory, validate
+ *   npm run bench -- --only simple      rows of one file: densenet, simple, scrape, batching, ensemble, sequence,
+ *                                       large-tensor, python, startup-memory, validate
  *   npm run bench -- --seconds 2 --rounds 3
  */
 import { mkdtempSync, rmSync } from 'node:fs';
