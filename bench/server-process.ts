@@ -12,11 +12,7 @@ const TICKS_PER_SECOND = 100;
 export interface ServerProcess {
   readonly httpPort: number;
   readonly grpcPort: number;
-<<<<<<< HEAD
   /** 0 where there is none. */
-=======
-  /** 0 where there are no metrics. */
->>>>>>> 13ccd1f (Bench: what scraping and tracing cost)
   readonly metricsPort: number;
   /** Milliseconds from the start of the process until it said that it serves. */
   readonly startMs: number;
