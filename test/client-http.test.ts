@@ -283,10 +283,14 @@ test('a call ends at its limit and when its caller gives up; the next one works'
 test('calls beyond the connections wait for one; a limit counts while waiting', async () => {
   const narrow = createHttpClient({ url, maxConnections: 1 });
   let release = (): void => {};
-  answer = (request, response) => {
-    release = () => echo(request, response);
-  };
+  const arrived = new Promise<void>((resolve) => {
+    answer = (request, response) => {
+      release = () => echo(request, response);
+      resolve();
+    };
+  });
   const first = narrow.infer(call);
+  await arrived;
   await assert.rejects(narrow.infer(call, { timeoutMs: 20 }), { message: 'Deadline Exceeded' });
   release();
   await first;

@@ -7,6 +7,7 @@ import type { Datatype } from '../protocol/datatype.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
 import type { ServerControl } from './control.js';
+import type { GenerateCall, GenerateEvent, GenerateResult } from './generate.js';
 
 /** Options of one call. */
 export interface CallOptions {
@@ -154,6 +155,10 @@ export interface InferenceServerClient {
   prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall;
   /** Sends a prepared request; the answer is decoded only if asked for. The cheapest way to send the same again. */
   inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult>;
+  /** HTTP only; the gRPC client rejects with UNSUPPORTED. One response of a model as plain values. */
+  generate(call: GenerateCall, options?: CallOptions): Promise<GenerateResult>;
+  /** HTTP only. Every response of a model, decoupled ones too, as it comes; leaving the loop cancels. */
+  generateStream(call: GenerateCall, options?: CallOptions): AsyncIterable<GenerateEvent>;
   /** gRPC only; the HTTP client rejects with UNSUPPORTED and says to use gRPC. */
   stream(options?: CallOptions): InferStream;
   close(): Promise<void>;

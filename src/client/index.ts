@@ -40,6 +40,7 @@ export type {
   TraceSettings,
 } from './control.js';
 export { createClient } from './create-client.js';
+export type { GenerateCall, GenerateEvent, GenerateResult, GenerateScalar, GenerateValue } from './generate.js';
 export { createGrpcClient } from './grpc/grpc-client.js';
 export { createHttpClient } from './http/http-client.js';
 export { SharedMemoryObject, type SharedMemoryOptions } from './shared-memory/shared-memory-object.js';

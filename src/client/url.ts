@@ -7,7 +7,7 @@ export interface ServerAddress {
   readonly hostname: string;
   /** True for the schemes https and grpcs. */
   readonly secure: boolean;
-  /** Base path without a slash at its end: '' or `/base`. */
+  /** Base path without the slash at its end: '' or `/base`. A second slash there is part of the path. */
   readonly basePath: string;
 }
 
@@ -27,5 +27,5 @@ export function parseServerUrl(url: string): ServerAddress {
   } catch (cause) {
     throw invalidArg(`'${url}' is no server address: ${(cause as Error).message}; expected host:port`);
   }
-  return { authority, hostname: parsed.hostname, secure, basePath: (match[3] ?? '').replace(/\/+$/, '') };
+  return { authority, hostname: parsed.hostname, secure, basePath: (match[3] ?? '').replace(/\/$/, '') };
 }

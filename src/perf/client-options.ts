@@ -13,13 +13,21 @@ export function clientOptionsOf(options: PerfOptions): ClientOptions & { readonl
   const tls = protocol === 'grpc' ? grpcTls(options.ssl) : httpsTls(options);
   return {
     protocol,
-    url: options.url,
+    url: urlOf(options),
     maxConnections: options.async ? ASYNC_CONNECTIONS : 1,
     ...(tls === undefined ? {} : { tls }),
     ...(protocol === 'grpc'
       ? { compression: options.grpcCompression }
       : { inputFormat: options.inputTensorFormat, outputFormat: options.outputTensorFormat }),
   };
+}
+
+/**
+ * The address as the original uses it: a slash at the end of `-u` becomes an empty segment of every path, which the server
+ * does not find.
+ */
+function urlOf({ url, protocol }: PerfOptions): string {
+  return protocol === 'http' && url.endsWith('/') ? `${url}/` : url;
 }
 
 /** Header options as the client takes them; a name given twice is one header with both values. */

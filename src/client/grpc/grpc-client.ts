@@ -20,7 +20,9 @@ import type {
   ServerMetadata,
 } from '../client.js';
 import type { ServerControl } from '../control.js';
+import type { GenerateEvent, GenerateResult } from '../generate.js';
 import { indexEntry } from '../index-entry.js';
+import { withRequestId } from '../request-error.js';
 import { openChannel } from './channel.js';
 import { GrpcControl } from './grpc-control.js';
 import { GrpcInferStream } from './infer-stream.js';
@@ -38,9 +40,11 @@ export function createGrpcClient(options: ClientOptions): InferenceServerClient 
 class GrpcPreparedCall implements PreparedCall {
   readonly protocol = 'grpc';
   readonly message: Buffer;
+  readonly id: string | undefined;
 
-  constructor(message: Buffer) {
+  constructor(message: Buffer, id: string | undefined) {
     this.message = message;
+    this.id = id;
   }
 
   get byteLength(): number {
@@ -157,13 +161,18 @@ class GrpcClient implements InferenceServerClient {
   }
 
   async infer(call: InferCall, options?: CallOptions): Promise<InferResult> {
-    return decodeGrpcInferResponse(
-      await unary(this.#channel, INFER_PATH, encode(call, false), this.#timeoutMs, options),
-    );
+    const message = encode(call, false);
+    let answer: Uint8Array;
+    try {
+      answer = await unary(this.#channel, INFER_PATH, message, this.#timeoutMs, options);
+    } catch (reason) {
+      throw withRequestId(reason, call.id);
+    }
+    return decodeGrpcInferResponse(answer);
   }
 
   prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall {
-    return new GrpcPreparedCall(encode(call, options?.enableEmptyFinalResponse ?? false));
+    return new GrpcPreparedCall(encode(call, options?.enableEmptyFinalResponse ?? false), call.id);
   }
 
   async inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult> {
@@ -171,7 +180,12 @@ class GrpcClient implements InferenceServerClient {
     const message = messageOf(prepared);
     const pending = unary(this.#channel, INFER_PATH, message, this.#timeoutMs, options);
     const sendEndNs = nowNs();
-    const answer = await pending;
+    let answer: Uint8Array;
+    try {
+      answer = await pending;
+    } catch (reason) {
+      throw withRequestId(reason, (prepared as GrpcPreparedCall).id);
+    }
     const receiveStartNs = nowNs();
     const result = {
       timing: { sendStartNs, sendEndNs, receiveStartNs, receiveEndNs: receiveStartNs },
@@ -179,6 +193,14 @@ class GrpcClient implements InferenceServerClient {
     };
     result.timing.receiveEndNs = nowNs();
     return result;
+  }
+
+  async generate(): Promise<GenerateResult> {
+    throw generateRefused();
+  }
+
+  generateStream(): AsyncIterable<GenerateEvent> {
+    throw generateRefused();
   }
 
   stream(options?: CallOptions): InferStream {
@@ -201,6 +223,10 @@ class GrpcClient implements InferenceServerClient {
     const answer = await unary(this.#channel, messages.SERVICE_PATH + rpc, message, this.#timeoutMs, options);
     return fromBinary(answerSchema, answer, 'response');
   }
+}
+
+function generateRefused(): TritonError {
+  return new TritonError('UNSUPPORTED', 'gRPC has no generate calls; use infer or stream, or the HTTP client');
 }
 
 function messageOf(prepared: PreparedCall): Buffer {

@@ -5,7 +5,7 @@ import type { HttpResponse } from './exchange.js';
  * The error that an answer with a status other than 200 tells of: `error` of its JSON body, else what is known. The
  * text for an empty body is that of NVIDIA's clients (spec: wire protocol, section 10.1).
  */
-export function errorOfAnswer(response: HttpResponse): TritonError {
+export function errorOfAnswer(response: Pick<HttpResponse, 'status' | 'body'>): TritonError {
   const { status, body } = response;
   return new TritonError(codeOfHttpStatus(status), textOf(status, body), { status });
 }

@@ -21,10 +21,20 @@ import type {
   ServerMetadata,
 } from '../client.js';
 import type { ServerControl } from '../control.js';
+import {
+  type GenerateCall,
+  type GenerateEvent,
+  type GenerateResult,
+  generateBody,
+  generateError,
+  readGenerateResult,
+} from '../generate.js';
+import { withRequestId } from '../request-error.js';
 import { parseServerUrl } from '../url.js';
 import { compressBody, decompressBody } from './compress.js';
 import { errorOfAnswer } from './error-of-answer.js';
 import { exchange, type HttpRequest, type HttpResponse } from './exchange.js';
+import { generateEvents } from './generate-stream.js';
 import { HttpControl } from './http-control.js';
 import { modelPath, repositoryPath, statisticsPath } from './paths.js';
 import {
@@ -50,10 +60,12 @@ class HttpPreparedCall implements PreparedCall {
   readonly protocol = 'http';
   readonly byteLength: number;
   readonly request: HttpRequest;
+  readonly id: string | undefined;
 
-  constructor(request: HttpRequest, byteLength: number) {
+  constructor(request: HttpRequest, byteLength: number, id: string | undefined) {
     this.request = request;
     this.byteLength = byteLength;
+    this.id = id;
   }
 }
 
@@ -156,12 +168,13 @@ class HttpClient implements InferenceServerClient {
   }
 
   prepare(call: InferCall): PreparedCall {
-    const { request, byteLength } = this.#encode(call);
+    const { request, byteLength, id } = this.#encode(call);
     const body = request.body as Uint8Array | readonly Uint8Array[];
     // A copy, so that later changes of the caller's buffers do not show.
     return new HttpPreparedCall(
       { ...request, body: Array.isArray(body) ? joined(body) : Buffer.from(body as Uint8Array) },
       byteLength,
+      id,
     );
   }
 
@@ -170,6 +183,27 @@ class HttpClient implements InferenceServerClient {
       throw invalidArg('the request was prepared by a client of another protocol');
     const response = await this.#send(prepared, options);
     return { timing: response.timing, decode: () => decodeResult(response) };
+  }
+
+  async generate(call: GenerateCall, options?: CallOptions): Promise<GenerateResult> {
+    const path = modelPath(call.modelName, call.modelVersion, 'generate');
+    try {
+      const response = await this.#call('POST', path, Buffer.from(generateBody(call)), options);
+      const answer = readJsonAnswer(response.body, 'generate response', (json) => {
+        const error = generateError(json);
+        return error === undefined ? { result: readGenerateResult(json) } : { error };
+      });
+      if (answer.error === undefined) return answer.result;
+      // A model that does not answer exactly once is told of under status 200.
+      throw new TritonError('INTERNAL', answer.error, { status: response.status });
+    } catch (reason) {
+      throw withRequestId(reason, call.id);
+    }
+  }
+
+  generateStream(call: GenerateCall, options: CallOptions = {}): AsyncIterable<GenerateEvent> {
+    const path = this.#basePath + modelPath(call.modelName, call.modelVersion, 'generate_stream');
+    return generateEvents(this.#pool, path, generateBody(call), options.timeoutMs ?? this.#timeoutMs, options);
   }
 
   stream(): InferStream {
@@ -194,6 +228,7 @@ class HttpClient implements InferenceServerClient {
         body: byteLength > MAX_JOINED_BODY ? chunks : joined(chunks),
       },
       byteLength,
+      call.id,
     );
   }
 
@@ -202,8 +237,14 @@ class HttpClient implements InferenceServerClient {
     let { request } = prepared;
     if (this.#compression !== 'none') request = await this.#compressed(request);
     if (options?.headers !== undefined) request = withHeaders(request, options.headers);
-    const response = await exchange(this.#pool, request, options?.timeoutMs ?? this.#timeoutMs, options?.signal);
-    if (response.status !== 200) throw errorOfAnswer(response);
+    const limit = options?.timeoutMs ?? this.#timeoutMs;
+    let response: HttpResponse;
+    try {
+      response = await exchange(this.#pool, request, limit, options?.signal);
+    } catch (reason) {
+      throw withRequestId(reason, prepared.id);
+    }
+    if (response.status !== 200) throw withRequestId(errorOfAnswer(response), prepared.id);
     if (response.encoding === undefined) return response;
     return { ...response, body: await decompressBody(response.body, response.encoding) };
   }
