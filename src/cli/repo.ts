@@ -3,7 +3,10 @@ import type { Command } from './main.js';
 
 const SUBCOMMANDS: Readonly<Record<string, { summary: string; load(): Promise<{ run: Command }> }>> = {
   init: { summary: 'make the example repository', load: () => import('./repo-init.js') },
-  add: { summary: 'lay a bare .onnx file out as a model of a repository', load: () => import('./repo-add.js') },
+  add: {
+    summary: 'lay an .onnx file out as a model, or make a Python model to start from',
+    load: () => import('./repo-add.js'),
+  },
   fetch: { summary: 'download published models by name', load: () => import('./repo-fetch.js') },
   list: { summary: 'list the models of repositories', load: () => import('./repo-list.js') },
   show: { summary: 'show everything about one model', load: () => import('./repo-show.js') },

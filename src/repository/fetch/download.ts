@@ -73,8 +73,9 @@ async function attempts(file: Download, options: DownloadOptions): Promise<boole
       if (options.signal.aborted) throw options.signal.reason;
       if (!(reason instanceof Interruption)) throw reason;
       failures = (await sizeOf(file.part)) > before ? 0 : failures + 1;
-      const delay = delays[failures];
-      if (failures >= delays.length || delay === undefined) throw unreachable(file.url, reason);
+      const delay = delays[Math.max(failures - 1, 0)];
+      if (delay === undefined || failures > (isLasting(reason) ? 1 : delays.length))
+        throw unreachable(file.url, reason);
       await sleep(delay, undefined, { signal: options.signal });
     }
   }
@@ -191,10 +192,21 @@ function unreachable(url: string, reason: Error): TritonError {
   );
 }
 
+/** Codes of errors that another attempt seldom changes: no such host, nobody listens, no way there. */
+const LASTING: ReadonlySet<string> = new Set(['ENOTFOUND', 'ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH']);
+
+function isLasting(reason: Error): boolean {
+  return LASTING.has((innermost(reason) as NodeJS.ErrnoException).code ?? '');
+}
+
 /** The innermost cause in words: undici wraps what happened in `fetch failed` and `terminated`. */
 function causeText(reason: unknown): string {
+  const inner = innermost(reason);
+  return inner instanceof Error ? inner.message : String(inner);
+}
+
+function innermost(reason: unknown): unknown {
   let inner = reason;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
-  if (inner instanceof AggregateError && inner.errors[0] instanceof Error) inner = inner.errors[0];
-  return inner instanceof Error ? inner.message : String(inner);
+  return inner instanceof AggregateError && inner.errors[0] instanceof Error ? inner.errors[0] : inner;
 }

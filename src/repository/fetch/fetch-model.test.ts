@@ -200,7 +200,7 @@ describe('fetchModel', () => {
     assert.equal(requests.length, 1);
     handler = (_, response) => response.writeHead(503).end();
     assert.match((await refused(fetched(published()))).message, /answers 503 Service Unavailable/);
-    assert.equal(requests.length, 4);
+    assert.equal(requests.length, 5);
   });
 
   it('says so when nobody listens', async () => {
