@@ -115,10 +115,8 @@ describe('triton repo fetch', () => {
       assert.ok(out.includes(name), name);
     }
     const wrong = repo(['fetch', 'densnet_onnx', '--repository', 'x']);
-    assert.deepEqual(
-      [wrong.status, wrong.complaint],
-      [2, "error: no published model 'densnet_onnx' (did you mean 'densenet_onnx'?)\n"],
-    );
+    assert.equal(wrong.status, 2);
+    assert.match(wrong.complaint, /^error: no published model 'densnet_onnx' \(did you mean 'densenet_onnx'\?\)\n/);
   });
 
   it('leaves nothing when the publisher cannot be reached', () => {
