@@ -88,6 +88,30 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 3 }']) {
   });
 }
 
+test('a model that does not batch has one slot, and tensors without a batch dimension', async () => {
+  const { model, backend, close } = await startSumming('direct {}', undefined, { batch: 0 });
+  const sum = async (id: bigint, value: number, flags = '') => {
+    const request = step(id, value, flags, { inputs: [int32('IN', [1], [value])] });
+    return int32Values(await infer(model, request), 'OUT')[0];
+  };
+  assert.equal(await sum(1n, 4, 'S'), 4);
+  const waiting = sum(2n, 100, 'SE');
+  assert.equal(await sum(1n, 5, 'E'), 9);
+  assert.equal(await waiting, 100);
+  assert.deepEqual(
+    backend.executions[0]!.batch[0]!.inputs.map(({ name, shape }) => [name, shape]),
+    [
+      ['IN', [1]],
+      ['START', [1]],
+      ['READY', [1]],
+      ['END', [1]],
+      ['ID', [1]],
+      ['SUM', [1]],
+    ],
+  );
+  await close();
+});
+
 suite('null rows', () => {
   test('get zeros, and touch no state', async () => {
     const { sum, backend, close } = await startSumming('direct {}');
