@@ -21,7 +21,8 @@ suite('settings of the cache', () => {
       'too small',
       [local('size', '10')],
       'INTERNAL',
-      'Could not initialize buffer in basic_managed_external_buffer constructor',
+      'Could not initialize buffer in basic_managed_external_buffer constructor' +
+        ' (a cache of 10 bytes is too small, it needs at least 192)',
     ],
   ];
   for (const [what, settings, code, text] of BAD) {

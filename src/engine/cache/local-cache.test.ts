@@ -14,7 +14,8 @@ suite('the local cache', () => {
     assert.throws(() => new LocalCache(191), {
       code: 'INTERNAL',
       message:
-        'Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor',
+        'Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor' +
+        ' (a cache of 191 bytes is too small, it needs at least 192)',
     });
     assert.equal(new LocalCache(192).entries, 0);
   });

@@ -40,7 +40,8 @@ export class LocalCache {
     if (size < SMALLEST_CACHE) {
       throw new TritonError(
         'INTERNAL',
-        'Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor',
+        'Failed to initialize LocalCache: Could not initialize buffer in basic_managed_external_buffer constructor' +
+          ` (a cache of ${size} bytes is too small, it needs at least ${SMALLEST_CACHE})`,
       );
     }
     this.#size = size;
