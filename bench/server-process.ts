@@ -24,11 +24,16 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** `triton serve` on free ports over a repository. */
-export async function startTriton(repository: string, args: readonly string[] = []): Promise<ServerProcess> {
+/** `triton serve` on free ports over a repository. `nodeArgs` are for the runtime itself. */
+export async function startTriton(
+  repository: string,
+  args: readonly string[] = [],
+  nodeArgs: readonly string[] = [],
+): Promise<ServerProcess> {
   const ports = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
   const begin = performance.now();
   const child = launch([
+    ...nodeArgs,
     path.join(ROOT, 'bin/triton.js'),
     'serve',
     '--model-repository',

@@ -7,7 +7,7 @@
  *   npm run soak -- --python /usr/bin/python3      needs numpy; without it the Python models are left out
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,17 +26,24 @@ const seconds = Number(values.minutes) * 60;
 const python = spawnSync(values.python, ['-c', 'import numpy']).status === 0;
 if (!python) console.error(`soak: the Python models are LEFT OUT, '${values.python} -c "import numpy"' fails`);
 
-/** Growth of the resident memory that is allowed, against the end of the first minute. */
+/** Growth of the memory in use that is allowed, against the end of the first minute. */
 const MAX_GROWTH = 0.05;
 /** Pause of a lane between two requests, in ms: the machine shall not be full, or nothing but queues is tested. */
 const PAUSE_MS = 4;
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-soak-'));
-const names = writeModels(folder, python);
-const server = await startTriton(folder, [
-  ...['--model-control-mode', 'explicit', '--load-model', '*', '--exit-timeout-secs', '20'],
-  `--backend-config=python,python-executable=${values.python}`,
-]);
+const repository = path.join(folder, 'models');
+const names = writeModels(repository, python);
+const memoryFile = path.join(folder, 'memory');
+process.env['SOAK_MEMORY_FILE'] = memoryFile;
+const server = await startTriton(
+  repository,
+  [
+    ...['--model-control-mode', 'explicit', '--load-model', '*', '--exit-timeout-secs', '20'],
+    `--backend-config=python,python-executable=${values.python}`,
+  ],
+  ['--expose-gc', '--import', path.join(import.meta.dirname, 'report-memory.js')],
+);
 const client = new SoakClient(server.httpPort, server.grpcPort);
 const tallies = new Tallies();
 const end = performance.now() + seconds * 1000;
@@ -109,8 +116,13 @@ async function repeat(): Promise<void> {
   if (outcome.answers !== count) problems.push(`repeat: ${outcome.answers} answers instead of ${count}`);
 }
 
-const memory: number[] = [];
-const watch = setInterval(() => memory.push(server.residentMiB()), 1000);
+/** Each second: MiB in use after a collection of garbage, and resident MiB. */
+const memory: { readonly used: number; readonly resident: number }[] = [];
+const watch = setInterval(() => {
+  const used = readMemory();
+  if (used !== undefined) memory.push({ used, resident: server.residentMiB() });
+  process.kill(server.pid, 'SIGUSR2');
+}, 1000);
 const lanes = [
   ...[1, 2].flatMap(() => ['plain', 'batched', 'ordered', 'chain'].map((name) => lane(name, () => single(name, 4)))),
   ...[1, 2, 3, 4, 5, 6].flatMap(() => ['direct', 'oldest'].map((name) => lane(name, () => sequence(name)))),
@@ -156,12 +168,27 @@ for (const problem of problems) console.error(`PROBLEM ${problem}`);
 console.log(`${tallies.sent} requests in ${seconds} s, ${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
+/** What the server wrote last; undefined while it has not. */
+function readMemory(): number | undefined {
+  try {
+    const bytes = Number(readFileSync(memoryFile, 'utf8'));
+    return bytes > 0 ? bytes / 2 ** 20 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Median of the last seconds against that of the end of the first minute. */
 function checkMemory(): void {
   const median = (list: readonly number[]): number => [...list].sort((a, b) => a - b)[list.length >> 1] ?? 0;
-  const early = median(memory.slice(50, 65));
-  const late = median(memory.slice(-15));
-  console.log(`resident memory: ${early.toFixed(0)} MiB after a minute, ${late.toFixed(0)} MiB at the end`);
-  if (memory.length < 80) console.log('memory is not judged: the run was shorter than 80 s');
-  else if (late > early * (1 + MAX_GROWTH)) problems.push(`memory grew from ${early} to ${late} MiB`);
+  const show = (list: typeof memory): string =>
+    `${median(list.map(({ used }) => used)).toFixed(1)} MiB in use, ${median(list.map(({ resident }) => resident)).toFixed(0)} resident`;
+  const [early, late] = [memory.slice(50, 65), memory.slice(-15)];
+  console.log(`memory after a minute: ${show(early)}; at the end: ${show(late)}`);
+  if (memory.length < 80) {
+    console.log('memory is not judged: the run was shorter than 80 s');
+    return;
+  }
+  const growth = median(late.map(({ used }) => used)) / median(early.map(({ used }) => used)) - 1;
+  if (growth > MAX_GROWTH) problems.push(`memory in use grew by ${(100 * growth).toFixed(1)} %`);
 }

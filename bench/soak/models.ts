@@ -37,7 +37,7 @@ class TritonPythonModel:
 `;
 
 const sequence = (strategy: string): string =>
-  `${IDENTITY} max_batch_size: 4 ${ONE} sequence_batching { max_sequence_idle_microseconds: 5000000 ${strategy} }`;
+  `${IDENTITY} max_batch_size: 4 ${ONE} sequence_batching { max_sequence_idle_microseconds: 60000000 ${strategy} }`;
 
 const step = (model: string, from: string, to: string): string =>
   `step { model_name: "${model}" model_version: -1
