@@ -12,7 +12,7 @@ import {
 const DEVICES = 'Memory/Device Management';
 
 const NO_AGENTS = 'repository agents are native libraries, which cannot be loaded here; messages name this folder';
-const GPU_MEMORY = 'ONNX Runtime manages the memory of GPUs; a model limits it with its parameter gpu_mem_limit';
+const GPU_MEMORY = 'ONNX Runtime manages the memory of GPUs by itself; fewer instances need less of it';
 const PINNED_MEMORY = 'there is no such pool; the start-up table and the metrics show the size';
 const COMPUTE_CAPABILITY = 'ONNX Runtime checks the GPU; the start-up table shows the value';
 const HOST_POLICY = 'the system places threads; bind the whole server with taskset or numactl';
