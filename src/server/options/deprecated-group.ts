@@ -35,23 +35,26 @@ export const DEPRECATED_OPTIONS: readonly OptionSpec[] = [
     },
   },
   deprecated('trace-file', 'string', traceWarning('trace-file', 'triton,file=<path/to/your/trace/file>'), (v, s) => {
-    s.draft.trace.file = v;
+    if (!s.draft.trace.given.has('file')) s.draft.trace.file = v;
   }),
   deprecated('trace-level', 'string', traceWarning('trace-level', 'level=<OFF|TIMESTAMPS|TENSORS>'), (v, { draft }) => {
     parseTraceLevel(draft.trace, v, 'trace-level');
   }),
   deprecated('trace-rate', 'integer', traceWarning('trace-rate', 'rate=<rate value>'), (v, { draft }) => {
-    draft.trace.rate = parseInt32(v);
+    const rate = parseInt32(v);
+    if (!draft.trace.given.has('rate')) draft.trace.rate = rate;
   }),
   deprecated('trace-count', 'integer', traceWarning('trace-count', 'count=<count value>'), (v, { draft }) => {
-    draft.trace.count = parseInt32(v);
+    const count = parseInt32(v);
+    if (!draft.trace.given.has('count')) draft.trace.count = count;
   }),
   deprecated(
     'trace-log-frequency',
     'integer',
     traceWarning('trace-log-frequency', 'triton,log-frequency=<log frequency value>'),
     (v, { draft }) => {
-      draft.trace.logFrequency = parseInt32(v);
+      const frequency = parseInt32(v);
+      if (!draft.trace.given.has('log-frequency')) draft.trace.logFrequency = frequency;
     },
   ),
 ];

@@ -6,6 +6,7 @@ type TraceDraft = OptionsDraft['trace'];
 /** One `--trace-config [<mode>,]<setting>=<value>`. */
 export function parseTraceConfig(trace: TraceDraft, mode: string, setting: string, value: string): void {
   if (mode !== '' && mode !== 'triton' && mode !== 'opentelemetry') throw modeError(mode.toLowerCase());
+  trace.given.add(setting);
   const name = `trace-config ${mode === '' ? '' : `${mode},`}${setting}`;
   if (setting === 'level') parseTraceLevel(trace, value, 'trace-config level');
   else if (setting === 'mode') trace.mode = parseMode(value);
@@ -39,13 +40,17 @@ export function completeTraceConfig(trace: TraceDraft, environment: NodeJS.Proce
   }
 }
 
-/** Adds a trace level; OFF clears. Levels of the first releases stand for TIMESTAMPS. */
+/** Stands in the set of given settings for a level OFF, which counts more than any other, wherever it stands. */
+const OFF = 'level=OFF';
+
+/** Adds a trace level; OFF disables all. Levels of the first releases stand for TIMESTAMPS. */
 export function parseTraceLevel(trace: TraceDraft, value: string, option: string): void {
   const level = value.toLowerCase();
-  if (level === 'off' || level === 'false') trace.level = [];
+  if (level === 'off' || level === 'false') trace.given.add(OFF);
   else if (['timestamps', 'true', 'on', 'min', 'max'].includes(level)) trace.level = add(trace.level, 'TIMESTAMPS');
   else if (level === 'tensors') trace.level = add(trace.level, 'TENSORS');
   else throw new BadOption(`invalid value for trace level option: ${level}`, option);
+  if (trace.given.has(OFF)) trace.level = [];
 }
 
 function add(levels: TraceOptions['level'], level: 'TIMESTAMPS' | 'TENSORS'): TraceOptions['level'] {

@@ -170,6 +170,39 @@ test('values are read as the original reads them', () => {
   assert.equal(options.trace.file, '/tmp/t');
 });
 
+test('--trace-config counts more than its deprecated forms, wherever it stands; a level OFF more than any other', () => {
+  const { trace } = serve(
+    '--trace-config=rate=5',
+    '--trace-rate=7',
+    '--trace-file=b',
+    '--trace-config=triton,file=a',
+    '--trace-count=3',
+    '--trace-config=triton,log-frequency=2',
+    '--trace-log-frequency=9',
+    '--trace-level=TIMESTAMPS',
+    '--trace-config=level=TENSORS',
+  );
+  assert.deepEqual(
+    [trace.rate, trace.file, trace.count, trace.logFrequency, trace.level],
+    [5, 'a', 3, 2, ['TIMESTAMPS', 'TENSORS']],
+  );
+  assert.deepEqual(serve('--trace-level=OFF', '--trace-config=level=TIMESTAMPS').trace.level, []);
+  assert.deepEqual(serve('--trace-config=level=TIMESTAMPS', '--trace-config=level=OFF').trace.level, []);
+});
+
+test('--metrics-config: quantiles and switches; what is neither true nor false changes nothing', () => {
+  const { metrics } = serve(
+    '--metrics-config=summary_latencies=true',
+    '--metrics-config=histogram_latencies=yes',
+    '--metrics-config=summary_quantiles=0.5:0.05,x:1,0.99:0.001',
+  );
+  assert.deepEqual([metrics.summaryLatencies, metrics.histogramLatencies], [true, false]);
+  assert.deepEqual(metrics.summaryQuantiles, [0.5, 0.99]);
+  assert.deepEqual(metrics.quantileFaults, [
+    'Invalid option: [x:1]. A quantile and its error are numbers from 0 to 1.',
+  ]);
+});
+
 test('the metrics address follows the HTTP address unless it is given', () => {
   assert.equal(serve('--http-address=127.0.0.1').metrics.address, '127.0.0.1');
   assert.equal(serve('--http-address=127.0.0.1', '--metrics-address=::1').metrics.address, '::1');

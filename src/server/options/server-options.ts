@@ -163,7 +163,8 @@ export interface OptionsDraft
   http: Mutable<HttpOptions>;
   grpc: Mutable<GrpcOptions>;
   metrics: Mutable<MetricsOptions>;
-  trace: Mutable<TraceOptions>;
+  /** `given`: settings that came as --trace-config, which count more than their deprecated forms. */
+  trace: Mutable<TraceOptions> & { readonly given: Set<string> };
 }
 
 /** The values that hold when an option is not given. The metrics address follows the HTTP address unless it is given. */
@@ -235,6 +236,7 @@ export function defaultServerOptions(): OptionsDraft {
       logFrequency: 0,
       file: '',
       others: { triton: [], opentelemetry: [] },
+      given: new Set(),
     },
     backendConfig: [],
     backendDirectory: '/opt/tritonserver/backends',
