@@ -7,7 +7,8 @@ export class TraceFile {
   readonly #log: Log;
   #index = 0;
   #file: number | undefined;
-  #failed = false;
+  /** Could not be written, or is complete: nothing more goes to the file. */
+  #ended = false;
 
   constructor(path: string, log: Log) {
     this.path = path;
@@ -22,7 +23,7 @@ export class TraceFile {
 
   /** Adds traces to the file itself, which is complete once it is closed. What was there before the start is gone. */
   append(traces: string): void {
-    if (this.#failed) return;
+    if (this.#ended) return;
     this.#attempt(this.path, () => {
       const first = this.#file === undefined;
       this.#file ??= openSync(this.path, 'w');
@@ -31,6 +32,7 @@ export class TraceFile {
   }
 
   close(): void {
+    this.#ended = true;
     const file = this.#file;
     if (file === undefined) return;
     this.#file = undefined;
@@ -44,7 +46,7 @@ export class TraceFile {
     try {
       write();
     } catch (reason) {
-      this.#failed = path === this.path;
+      if (path === this.path) this.#ended = true;
       this.#log.error(`failed creating trace file: ${(reason as Error).message}`);
     }
   }
