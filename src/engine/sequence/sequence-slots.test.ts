@@ -133,9 +133,11 @@ suite('backlog', () => {
     const { model, backend, engine, close } = await startSequenceModel('', { batch: 1 });
     backend.open = true;
     await infer(model, step(1n, 10, 'S', { timeoutMicroseconds: 1n }));
-    const answers = [step(2n, 20, 'S'), step(2n, 21, '', { timeoutMicroseconds: 3000n }), step(2n, 22, 'E')].map(
-      (request) => infer(model, request),
-    );
+    const answers = [
+      step(2n, 20, 'S'),
+      step(2n, 21, '', { timeoutMicroseconds: 3000n }),
+      step(2n, 22, 'E', { timeoutMicroseconds: 3_600_000_000n }),
+    ].map((request) => infer(model, request));
     for (const { error } of await Promise.all(answers)) {
       assert.equal(error?.code, 'UNAVAILABLE');
       assert.equal(error?.message, 'timeout of the corresponding sequence has been expired');
