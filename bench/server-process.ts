@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** Root of the project. */
@@ -17,7 +17,7 @@ export interface ServerProcess {
   /** Milliseconds from the start of the process until it said that it serves. */
   readonly startMs: number;
   readonly pid: number;
-  /** CPU seconds of all its threads so far (Linux). */
+  /** CPU seconds so far of all its threads and of its child processes (Linux). */
   cpuSeconds(): number;
   /** Resident memory in MiB (Linux). */
   residentMiB(): number;
@@ -93,8 +93,8 @@ export function describeProcess(
     startMs,
     pid: child.pid ?? 0,
     cpuSeconds() {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+      const pid = child.pid ?? 0;
+      return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + cpuSecondsOf(one), 0);
     },
     residentMiB() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
@@ -105,4 +105,24 @@ export function describeProcess(
       await exited;
     },
   };
+}
+
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Ids of the child processes of a process (Linux). */
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return -1; // it ended meanwhile
+  }
 }

@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { alternate, compare, type Measured, median } from '../measure.js';
 import { hasOriginal, originalPython, startOriginal } from '../original.js';
-import { type ServerProcess, startTriton } from '../server-process.js';
+import { childrenOf, type ServerProcess, startTriton } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
 import { callPlans } from './simple.js';
 
@@ -64,7 +64,8 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
           const result = compare(ours, theirs, (m) => m.perSecond);
           ratios.push(result.ratio);
           const figures = (runs: Measured[], perSecond: number): string =>
-            `${perSecond.toFixed(0)} /s, p50 ${median(runs.map((m) => m.p50Us)).toFixed(0)} us`;
+            `${perSecond.toFixed(0)} /s, p50 ${median(runs.map((m) => m.p50Us)).toFixed(0)} us, ` +
+            `CPU ${median(runs.map((m) => m.cpuUsPerRequest)).toFixed(0)} us`;
           const row = {
             what: `Python identity ${name} ${protocol}, concurrency ${concurrency}`,
             ours: figures(ours, result.ours),
@@ -106,18 +107,8 @@ interface Memory {
 
 /** Of the only child process of a server, in MiB (Linux). */
 function instanceMemory(server: ServerProcess): Memory {
-  const pid = readdirSync('/proc').find(
-    (name) => /^\d+$/.test(name) && parentOf(name) === server.pid && readFileSync(`/proc/${name}/cmdline`).length > 0,
-  );
+  const pid = childrenOf(server.pid).find((child) => readFileSync(`/proc/${child}/cmdline`).length > 0);
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1024;
   return { rss: field('Rss'), pss: field('Pss') };
-}
-
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return -1; // it ended meanwhile
-  }
 }
