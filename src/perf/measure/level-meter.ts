@@ -164,9 +164,9 @@ export class LevelMeter {
       for (const part of parts) for (const detail of part.details) details.requests.push(detail);
       const { inside, later } = splitAtWindow([...this.#later, ...parts.map((part) => part.records)], startNs, endNs);
       this.#later = later;
-      const server = this.#context.serverStatistics
-        ? serverStatsBetween(before, stats, model, (line) => this.#context.warn(line))
-        : undefined;
+      // A window without a request says so; that the server counted none either is no news.
+      const counted = this.#context.serverStatistics && inside.length > 0;
+      const server = counted ? serverStatsBetween(before, stats, model, (line) => this.#context.warn(line)) : undefined;
       const workers = Math.max(
         1,
         collected.reduce((sum, part) => sum + part.workers, 0),

@@ -19,9 +19,10 @@ export function isThroughputStable(history: StabilityHistory, threshold: number)
   return last.length === STABILITY_WINDOWS && last.every((value) => value !== 0) && within(last, threshold);
 }
 
-/** True when one of the last windows reached the latency limit (milliseconds, 0 = none). */
+/** True when one of the last three windows reached the latency limit (milliseconds, 0 = none). */
 export function isOverLimit(history: StabilityHistory, limitMs: number): boolean {
-  return limitMs > 0 && lastOf(history.latenciesNs).some((ns) => ns >= limitMs * 1e6);
+  const last = lastOf(history.latenciesNs);
+  return limitMs > 0 && last.length === STABILITY_WINDOWS && last.some((ns) => ns >= limitMs * 1e6);
 }
 
 function lastOf(values: readonly number[]): readonly number[] {
