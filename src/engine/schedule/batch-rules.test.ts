@@ -89,13 +89,19 @@ suite('sizes and delays', () => {
   });
 
   test('batches that were formed while the instance was busy are joined when they have waited out the delay', async () => {
-    const text = dynamic('preferred_batch_size: [4] max_queue_delay_microseconds: 5000');
-    assert.deepEqual(await behindBusy(text, [...each(1, 'a b c d'), ...each(2, 'e f g h')], 8), ['a b c d e f g h']);
-    const young = dynamic('preferred_batch_size: [4] max_queue_delay_microseconds: 500000');
-    assert.deepEqual(await behindBusy(young, [...each(1, 'a b c d'), ...each(2, 'e f g h')], 8), [
-      'a b c d',
-      'e f g h',
-    ]);
+    const run = async (delayMs: number, max: number): Promise<string[]> => {
+      const text = `dynamic_batching { preferred_batch_size: [4] max_queue_delay_microseconds: ${delayMs * 1000} }`;
+      return await behindBusy(model(text, { max }), [...each(1, 'a b c d e'), ...each(2, 'f g h i')], max);
+    };
+    assert.deepEqual(await run(5, 16), ['a b c d e f g h i']);
+    assert.deepEqual(await run(500, 16), ['a b c d e', 'f g h i'], 'too young');
+    assert.deepEqual(await run(5, 8), ['a b c d e', 'f g h i'], 'too large');
+  });
+
+  test('past the delay a batch has at most max_batch_size rows', async () => {
+    const policy = 'default_queue_policy { max_queue_size: 99 }';
+    const text = dynamic(`preferred_batch_size: [2] max_queue_delay_microseconds: 5000 ${policy}`);
+    assert.deepEqual(await behindBusy(text, each(1, 'a b c d e f g h i j'), 8), ['a b c d e f g h', 'i j']);
   });
 
   test('a batch that another shape closed is not joined', async () => {
@@ -144,6 +150,18 @@ suite('queue policies', () => {
     assert.deepEqual([first!.id, first!.code, first!.text], ['a', 'UNAVAILABLE', 'Request timeout expired']);
     assert.ok(first!.at > 40 && first!.at < 43, `${first!.at}`);
     assert.equal(lab.statistics.failures.REJECTED, 1);
+  });
+
+  test('with timeouts a request stays in the queue until an instance is free for it', async () => {
+    const lab = new SchedulerLab(
+      dynamic('preferred_batch_size: [1] default_queue_policy { default_timeout_microseconds: 30000 }'),
+    );
+    lab.at(0, () => {
+      for (const id of ['a', 'b', 'c']) lab.send(id, { ms: 100 });
+    });
+    await lab.clock.run();
+    assert.deepEqual([...lab.begun], ['a']);
+    assert.equal(lab.statistics.failures.REJECTED, 2);
   });
 
   test("the client's timeout counts where allowed and below the default", async () => {
