@@ -69,7 +69,7 @@ export const KINDS: readonly Kind[] = [
     slow: false,
     arguments: ({ recordings, triton, json }) => [
       `${recordings}/check_image_client.py`,
-      ...['--serve', `${triton} serve {repos} ${SERVE_PORTS} --exit-on-error=false --strict-readiness=false`],
+      ...['--serve', `${triton} serve {repos} ${SERVE_PORTS}`],
       ...['--tool', `${triton} image-client {args}`, '--json', json, '--jobs', '2', '--skip', 'ensemble_image_client*'],
     ],
     read: readByName,
@@ -106,7 +106,7 @@ function replayKind(folder: string): Kind {
     slow: false,
     arguments: ({ recordings, triton, ports }) => [
       `${recordings}/replay.py`,
-      ...['--serve', `${triton} serve {repos} ${SERVE_PORTS} --exit-on-error=false --strict-readiness=false`],
+      ...['--serve', `${triton} serve {repos} ${SERVE_PORTS}`],
       ...['--newer', '--ports', ports.join(','), `${recordings}/${folder}`],
     ],
     read: ({ recordings }, output) => {
@@ -151,12 +151,7 @@ function perfKind(name: string, slow: boolean, only: string): Kind {
     slow,
     arguments: ({ recordings, triton, json }) => [
       `${recordings}/check_perf.py`,
-      ...[
-        '--tool',
-        `${triton} perf {args}`,
-        '--serve',
-        `${triton} serve {repos} ${PORTS} --exit-on-error=false --strict-readiness=false --allow-client-shm=true`,
-      ],
+      ...['--tool', `${triton} perf {args}`, '--serve', `${triton} serve {repos} ${PORTS} --allow-client-shm=true`],
       ...['--only', only, '--json', json, '--jobs', slow ? '1' : '2'],
     ],
     read: ({ json }) => {
