@@ -80,8 +80,11 @@ export class InstanceRunner {
 
   /** Ends the instance and gives up its part of the resources. */
   async close(): Promise<void> {
-    await this.instance.close();
-    this.#limited?.remove();
+    try {
+      await this.instance.close();
+    } finally {
+      this.#limited?.remove();
+    }
   }
 
   #execute(tasks: readonly BatchItem[], done: () => void): void {
@@ -156,6 +159,8 @@ export class InstanceRunner {
     const error = TritonError.from(reason);
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;
+      // Answered here, it does not go back into its queue.
+      task.rescheduled = false;
       if (!task.finished) task.respond({ outputs: [], error }, true);
       this.#statistics.recordFailure('BACKEND', this.#clock.nowNs() - task.startNs);
       task.counted(0, 0, 0);

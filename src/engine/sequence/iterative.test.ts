@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { infer, int32, int32Values, makeRequest, settle } from '../../../test/support/engine-harness.js';
 import { row, startSequenceModel, step, viewOf } from '../../../test/support/sequence-model.js';
+import type { RequestTrace } from '../trace/request-trace.js';
 
 const RESCHEDULE_TEXT =
   'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.';
@@ -63,11 +64,23 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
 
     test('an END on a request that is put back leaves it without a sequence: it is told so', async () => {
       const { model, log, close } = await startCounting(`iterative_sequence: true ${strategy}`);
-      const { error } = await infer(model, step(70n, 2, 'SE'));
+      let ended = 0;
+      const listener: RequestTrace = {
+        context: undefined,
+        begin() {},
+        event() {},
+        tensors() {},
+        child: () => listener,
+        end: () => void ended++,
+        abandon() {},
+      };
+      const { error } = await infer(model, { ...step(70n, 2, 'SE'), trace: listener });
       assert.match(error!.message, /must specify the START flag/);
       assert.ok(
         log.some((line) => line.startsWith('E Failed to reschedule request: inference request for sequence 70')),
       );
+      await settle();
+      assert.equal(ended, 1, 'whoever watches the request is told of its end');
       assert.deepEqual(int32Values(await infer(model, times('a', 2)), 'OUT'), [2]);
       await close();
     });

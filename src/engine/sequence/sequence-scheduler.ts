@@ -214,6 +214,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       const error = this.#notStarted(task);
       this.#log.error(`Failed to reschedule request: ${error.message}`);
       task.respond({ outputs: [], error, countsAsSuccess: true }, true);
+      // Its executions have been counted; what waits for its end (a trace, an answer with times) is told now.
+      task.counted(0, 0, 0);
       return;
     }
     task.sequenceStart = false;
