@@ -195,7 +195,10 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     await this.drained();
     this.scheduler.stop();
     this.scheduler.close();
-    await Promise.all([closeInstances(this.#instances), ...this.#retiring]);
-    await this.#parts.backendModel.unload();
+    try {
+      await Promise.all([closeInstances(this.#instances), ...this.#retiring]);
+    } finally {
+      await this.#parts.backendModel.unload();
+    }
   }
 }

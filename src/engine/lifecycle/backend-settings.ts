@@ -1,7 +1,6 @@
 import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../modelconfig/default-max-batch-size.js';
+import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/prepare-load.js';
 import type { EngineOptions } from '../options.js';
-
-const DEFAULT_BACKEND_DIRECTORY = '/opt/tritonserver/backends';
 
 /** Folder of the backends, as texts and tables show it. */
 export function backendDirectory(options: EngineOptions): string {

@@ -28,7 +28,13 @@ import type { RateLimiter } from '../schedule/rate-limiter.js';
 import { newStatistics } from '../statistics/latencies.js';
 import type { FailureCounts } from '../statistics/model-statistics.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
-import { activeRunners, closeInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
+import {
+  activeRunners,
+  discardInstances,
+  type ModelInstance,
+  makeInstances,
+  planInstances,
+} from './model-instances.js';
 import type { ThreadBudget } from './thread-budget.js';
 import { warmUp } from './warm-up.js';
 
@@ -119,7 +125,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       log,
     });
   } catch (reason) {
-    await closeInstances(instances);
+    await discardInstances(instances, log);
     await backendModel.unload();
     throw reason;
   }

@@ -68,13 +68,23 @@ export async function makeInstances(
     first ??= error;
   }
   if (first === undefined) return instances;
-  await closeInstances(instances);
+  await discardInstances(instances, log);
   throw first;
 }
 
-/** Ends instances that execute nothing any more. */
+/** Ends instances that execute nothing any more: all of them, then throws the first error of any. */
 export async function closeInstances(instances: readonly ModelInstance[]): Promise<void> {
-  await Promise.all(instances.map(({ runner }) => runner.close()));
+  const ended = await Promise.allSettled(instances.map(({ runner }) => runner.close()));
+  for (const result of ended) if (result.status === 'rejected') throw result.reason;
+}
+
+/** Ends instances of a load that failed. What goes wrong is logged only: why the load failed is what is to be told. */
+export async function discardInstances(instances: readonly ModelInstance[], log: Log): Promise<void> {
+  try {
+    await closeInstances(instances);
+  } catch (reason) {
+    log.error(`failed to end an instance: ${TritonError.from(reason).message}`);
+  }
 }
 
 /** Those that the scheduler gives work to. */

@@ -171,7 +171,7 @@ export class ModelManager {
     await Promise.allSettled(this.#operations.values());
     for (const id of this.lifecycle.records.keys()) this.lifecycle.unload(id);
     await this.lifecycle.settled();
-    for (const info of this.#infos.values()) if (info.temporary) await removeFileOverride(info.directory);
+    for (const { temporary, directory } of this.#infos.values()) if (temporary) await this.#removeFolder(directory);
   }
 
   /** Counts the instances of all models in before the first is loaded, so that all get the same share of the cores. */
@@ -289,7 +289,7 @@ export class ModelManager {
     const error =
       polled === undefined ? failure : (await this.#change([{ ...polled, temporary: true }], [])).get(place.id);
     if (error === undefined) return;
-    await removeFileOverride(directory);
+    await this.#removeFolder(directory);
     throw error;
   }
 
@@ -404,7 +404,16 @@ export class ModelManager {
 
   /** Removes the folder of files that came with a load call when nothing serves from it any more. */
   #dispose({ temporary, directory }: ModelInfo): void {
-    if (temporary) void this.lifecycle.settled().then(() => removeFileOverride(directory));
+    if (temporary) void this.lifecycle.settled().then(() => this.#removeFolder(directory));
+  }
+
+  /** Never rejects: a temporary folder that cannot be removed is no reason to fail, but is told. */
+  async #removeFolder(directory: string): Promise<void> {
+    try {
+      await removeFileOverride(directory);
+    } catch (reason) {
+      this.#options.log.warning(`failed to remove the temporary folder '${directory}': ${(reason as Error).message}`);
+    }
   }
 }
 

@@ -4,7 +4,13 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { prepareInstances } from '../../repository/prepare-load.js';
 import type { LoadedModel } from '../loaded-model.js';
 import type { LoadContext } from './load-version.js';
-import { activeRunners, closeInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
+import {
+  activeRunners,
+  discardInstances,
+  type ModelInstance,
+  makeInstances,
+  planInstances,
+} from './model-instances.js';
 import { warmUp } from './warm-up.js';
 
 /** True when a loaded version can serve a new configuration without being loaded again (spec: model repository, 5.4). */
@@ -51,7 +57,7 @@ export async function updateInstances(
   try {
     await warmUp({ config, plan, runners: activeRunners(made), statistics, modelDirectory: directory, log });
   } catch (reason) {
-    await closeInstances(made);
+    await discardInstances(made, log);
     throw reason;
   }
   const fresh = made[Symbol.iterator]();
