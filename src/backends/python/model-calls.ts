@@ -47,6 +47,8 @@ export class ModelCalls {
     const sequence = frame.u64();
     const parent = frame.u8() === 1 ? this.#traces.get(frame.u32()) : undefined;
     const answer = (response: InferenceResponse | { outputs: []; error: TritonError } | undefined, final: boolean) => {
+      // A process that was started after this one may have a call of the same number.
+      if (process.ended) return;
       if (final) this.#pending.delete(number);
       const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
       const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);

@@ -52,6 +52,8 @@ export class PythonProcess {
   hasReadyCheck = false;
   /** Completed configuration as JSON, in mode `complete`; '' = unchanged. */
   completed = '';
+  /** True once the process is gone: its memory is closed, and nothing reaches it any more. */
+  ended = false;
   readonly #child: ChildProcess;
   readonly #socket: Socket;
   readonly #pipe: Socket;
@@ -167,6 +169,7 @@ export class PythonProcess {
   }
 
   #end(error: Error | undefined, instance: string, command: string): void {
+    this.ended = true;
     this.#socket.destroy();
     this.#pipe.destroy();
     if (this.#started === undefined) this.#events.onExit();

@@ -36,14 +36,17 @@ export class SharedMemory {
   readonly #used = new Map<number, number>();
   #end = 0;
   #fileSize = 0;
+  #closed = false;
 
   /** Bytes that the file occupies at most. */
   get size(): number {
     return this.#fileSize;
   }
 
-  /** Stores the bytes; returns their offset, or undefined when the system has no room for them. */
+  /** Stores the bytes; returns their offset, or undefined when the system has no room for them or the file is closed. */
   write(data: Uint8Array): number | undefined {
+    // The descriptor may be somebody else's by now.
+    if (this.#closed) return undefined;
     const size = Math.ceil(data.byteLength / REGION_ALIGNMENT) * REGION_ALIGNMENT;
     const offset = this.#allocate(size);
     try {
@@ -95,6 +98,7 @@ export class SharedMemory {
   }
 
   close(): void {
+    this.#closed = true;
     fs.closeSync(this.fd);
   }
 
