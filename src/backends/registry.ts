@@ -12,6 +12,9 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = 
   repeat: () => import('./repeat/repeat-backend.js'),
 };
 
+/** Their names. */
+export const BUILT_IN_BACKENDS: readonly string[] = Object.keys(BUILT_IN);
+
 /** What stands in the way of well-known backends, for the log: the error text itself is the original's. */
 const MISSING: Readonly<Record<string, string>> = {
   tensorrt: 'TensorRT plans need an NVIDIA GPU and TensorRT; export the model to ONNX to run it with onnxruntime',

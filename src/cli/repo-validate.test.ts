@@ -51,6 +51,21 @@ test('1 when warnings fail, and when there is nothing at that place', () => {
   });
 });
 
+test('backends that are built in are known, without a file too', async () => {
+  const repository = path.join(root, 'repeat', 'repository');
+  const tensor = (name: string, type: string, dim: number) => `{ name: "${name}" data_type: ${type} dims: [ ${dim} ] }`;
+  const inputs = [tensor('IN', 'TYPE_INT32', -1), tensor('DELAY', 'TYPE_UINT32', -1), tensor('WAIT', 'TYPE_UINT32', 1)];
+  const outputs = [tensor('OUT', 'TYPE_INT32', 1), tensor('IDX', 'TYPE_UINT32', 1)];
+  await mkdir(path.join(repository, 'm', '1'), { recursive: true });
+  await writeFile(
+    path.join(repository, 'm', 'config.pbtxt'),
+    `backend: "repeat" input [ ${inputs.join()} ] output [ ${outputs.join()} ]`,
+  );
+  const { status, out } = validate(repository);
+  await rm(path.join(root, 'repeat'), { recursive: true });
+  assert.deepEqual([status, out], [0, '1 model: 0 errors, 0 warnings\n']);
+});
+
 test('2 for unusable arguments', () => {
   const cases = [[], [root, '--format', 'xml'], [root, '--formt=json'], [root, '--gpus', 'x']];
   for (const args of cases) {

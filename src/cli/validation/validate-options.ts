@@ -1,13 +1,11 @@
 /** The options of a server that decide what it makes of a repository. */
 import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
 import { findExaminer } from '../../backends/examiners.js';
+import { BUILT_IN_BACKENDS } from '../../backends/registry.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/prepare-load.js';
 import type { ValidateOptions } from '../../repository/validate-model.js';
 
-/** Backends whose models are judged; every other one is reported as missing, as a server would. */
-const BACKENDS: ReadonlySet<string> = new Set(['onnxruntime', 'identity', 'python']);
-
-/** Those of them whose models may leave inputs out of a request. */
+/** Backends whose models may leave inputs out of a request. */
 const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'python']);
 
 /** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
@@ -45,7 +43,8 @@ export function addServerOptions(command: Commander): Commander {
 
 /** What the validator is to assume of the server that the options describe. */
 export async function validateOptions(flags: ServerFlags): Promise<ValidateOptions> {
-  const backends = new Set([...BACKENDS, ...flags.assumeBackend]);
+  // Every other one is reported as missing, as a server would.
+  const backends = new Set([...BUILT_IN_BACKENDS, ...flags.assumeBackend]);
   const gpus = flags.gpus ?? (await import('../../backends/onnxruntime/cuda.js')).usableGpus();
   const settings = flags.backendConfig.map(parseBackendConfig);
   return {
