@@ -120,7 +120,7 @@ export function checkSharedMemory(host: Host): Check {
     return {
       ...base,
       ...{ status: 'missing', found: ['there is no /dev/shm'], facts: { bytes: 0, free: 0 } },
-      follows: 'Python models and shared memory regions cannot be used',
+      follows: 'clients cannot use shared memory regions; tensors of Python models take the way over temporary files',
       remedy: 'Mount it: mount -t tmpfs tmpfs /dev/shm; in a container: --shm-size=1g.',
     };
   }

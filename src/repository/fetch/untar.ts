@@ -2,7 +2,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import stream, { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { invalidArg } from '../../protocol/error.js';
@@ -11,8 +11,17 @@ const BLOCK = 512;
 
 /** Writes the members that `places` names to their places. INVALID_ARG when one is missing or the archive is broken. */
 export async function untar(archive: string, places: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
-  const source = createReadStream(archive).pipe(createGunzip());
-  const reader = new BlockReader(source, archive);
+  // Errors of either stream come out of the reader, which looks at the second.
+  const source = stream.pipeline(createReadStream(archive), createGunzip(), () => {});
+  try {
+    await unpack(new BlockReader(source, archive), places, signal);
+  } finally {
+    source.destroy();
+  }
+}
+
+async function unpack(reader: BlockReader, places: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+  const { archive } = reader;
   const missing = new Set(places.keys());
   while (missing.size > 0) {
     signal.throwIfAborted();
@@ -32,7 +41,6 @@ export async function untar(archive: string, places: ReadonlyMap<string, string>
     }
     await reader.skip((BLOCK - (size % BLOCK)) % BLOCK);
   }
-  source.destroy();
   if (missing.size > 0) throw invalidArg(`'${archive}' does not hold ${[...missing].join(', ')}`);
 }
 
