@@ -17,6 +17,7 @@ import { densenetRows } from './rows/densenet.js';
 import { ensembleRows } from './rows/ensemble.js';
 import { largeTensorRows } from './rows/large-tensor.js';
 import { pythonRows } from './rows/python.js';
+import { scrapeRows } from './rows/scrape.js';
 import { sequenceRows } from './rows/sequence.js';
 import { simpleRows } from './rows/simple.js';
 import { startupAndMemoryRows } from './rows/startup-memory.js';
@@ -25,6 +26,7 @@ import { validateRows } from './rows/validate.js';
 const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>> = {
   densenet: densenetRows,
   simple: simpleRows,
+  scrape: scrapeRows,
   batching: batchingRows,
   ensemble: ensembleRows,
   sequence: sequenceRows,
