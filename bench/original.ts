@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
+import { freePorts } from '../test/support/free-port.js';
 import { describeProcess, ROOT, type ServerProcess } from './server-process.js';
 
 /** The script that starts the original; it lies beside the recordings. */
@@ -51,19 +51,4 @@ async function isReady(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Ports that were free a moment ago: the original takes numbers only. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve) => {
-          server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

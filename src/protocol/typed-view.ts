@@ -1,5 +1,3 @@
-import type { Datatype } from './datatype.js';
-
 /** Typed array that holds the elements of each datatype; FP16 and BF16 as their 16 bits, BOOL as bytes. */
 export interface TypedArrays {
   BOOL: Uint8Array;
@@ -37,11 +35,6 @@ const CONSTRUCTORS: { readonly [D in FixedDatatype]: Constructor<TypedArrays[D]>
   FP64: Float64Array,
   BF16: Uint16Array,
 };
-
-/** True for every datatype but BYTES. */
-export function isFixedDatatype(datatype: Datatype): datatype is FixedDatatype {
-  return datatype !== 'BYTES';
-}
 
 /**
  * The elements of a tensor's data as a typed array. A view where the data lie aligned; copied only when they do not.

@@ -5,7 +5,7 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { completeBackendFields, noEntries, type VersionEntries } from '../modelconfig/complete-backend-fields.js';
-import { type Fault, throwFirst } from '../modelconfig/fault.js';
+import type { Fault } from '../modelconfig/fault.js';
 import { configFromJson } from '../modelconfig/json.js';
 import { ENSEMBLE_PLATFORM, normalizeModelConfig } from '../modelconfig/normalize.js';
 import type { ParseError } from '../modelconfig/pbtxt/parser.js';
@@ -81,11 +81,6 @@ export async function pollModel(directory: string, name: string, options: PollOp
     });
   }
   return { ...base, recognised: config.backend !== '' || config.platform === ENSEMBLE_PLATFORM, config, faults };
-}
-
-/** Throws the first fault, whose message belongs behind `Poll failed for model directory '<m>': `. */
-export function throwPollError(model: PolledModel): void {
-  throwFirst(model.faults);
 }
 
 /** `configs/<name>.pbtxt` if that is asked for and exists, else `config.pbtxt`. */

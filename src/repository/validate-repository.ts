@@ -20,11 +20,6 @@ export interface ValidationReport {
 /** Models examined at once: enough to hide the latency of files, few enough to stay well below the limit of open ones. */
 const CONCURRENCY = 8;
 
-/** Findings of one repository. */
-export async function validateRepository(directory: string, options: ValidateOptions): Promise<readonly Finding[]> {
-  return (await validateRepositories([directory], options)).findings;
-}
-
 /** Judges all repositories of one server together. */
 export async function validateRepositories(
   directories: readonly string[],

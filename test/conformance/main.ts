@@ -12,10 +12,10 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePorts } from '../support/free-port.js';
 import { KINDS, type Kind, type Places, type Verdicts } from './kinds.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -156,18 +156,4 @@ function expectedOf(kind: Kind): ReadonlySet<string> {
 
 function missingOf(expected: ReadonlySet<string>, verdicts: Verdicts): string[] {
   return [...expected].filter((name) => verdicts.get(name) !== 'passed');
-}
-
-/** Ports that were free a moment ago, all held at once so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

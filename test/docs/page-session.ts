@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { freePort } from '../support/free-port.js';
 import type { Step } from './page.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -138,12 +138,4 @@ function checkScripts(command: string): void {
     const known = script === 'install' || script === 'link' || script === 'rebuild' || (script ?? '') in scripts;
     assert.ok(known, `there is no script for '${part.trim()}'`);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { skipLoudly } from './skip-loudly.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -55,8 +56,7 @@ function find(kind: Kind): string | undefined {
   ];
   const found = candidates.find((candidate) => candidate !== '' && fits(candidate, kind)) ?? makeEnvironment(kind);
   if (found !== undefined) return found;
-  if (process.env['CI'] === 'true') throw new Error(kind.lack);
-  console.error(`\n*** SKIPPED: ${kind.lack} ***\n`);
+  skipLoudly(kind.lack);
   return undefined;
 }
 
