@@ -1,5 +1,6 @@
 /** `triton repo validate`: checks repositories without a server. */
 import { type Command as Commander, Option } from 'commander';
+import { localCopies } from '../repository/stores/local-copies.js';
 import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
 import { type Command, packageVersion } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
@@ -18,7 +19,10 @@ export const run: Command = (args) => runSubcommand(define(), args, validate);
 
 function define(): Commander {
   const command = subcommand('triton repo validate', 'Check model repositories without a server.')
-    .argument('<directory...>', 'repositories, judged together as one server would load them')
+    .argument(
+      '<directory...>',
+      'repositories (also s3://, gs://, as://), judged together as one server would load them',
+    )
     .addOption(new Option('--format <form>', 'form of the report').choices(FORMATS).default('text'))
     .option('--show-effective', 'also show the completed configurations, and what was added (text and json)')
     .option('--strict', 'warnings fail too')
@@ -35,10 +39,15 @@ async function validate(command: Commander): Promise<number> {
   if (flags.showEffective && flags.format !== 'text' && flags.format !== 'json') {
     command.error(`error: --show-effective goes with --format text or json, not with ${flags.format}`);
   }
-  const report = await validateRepositories(command.args, await validateOptions(flags));
-  process.stdout.write(await print(report, flags));
-  const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
-  return fails ? 1 : 0;
+  const copies = await localCopies(command.args);
+  try {
+    const report = await validateRepositories(copies.directories, await validateOptions(flags));
+    process.stdout.write(copies.restore(await print(report, flags)));
+    const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
+    return fails ? 1 : 0;
+  } finally {
+    await copies.remove();
+  }
 }
 
 async function print(report: ValidationReport, { format, showEffective = false }: Flags): Promise<string> {

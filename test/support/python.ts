@@ -34,6 +34,18 @@ const CLIENTS: Kind = {
   lack: "no Python with NVIDIA's client library, and none could be made: the tests with it did not run",
 };
 
+const GCS_EMULATOR: Kind = {
+  folder: 'gcs-emulator',
+  probe: 'import gcp_storage_emulator',
+  packages: ['gcp-storage-emulator==2026.7.19'],
+  lack: 'no Python with gcp-storage-emulator, and none could be made: the tests of gs:// did not run',
+};
+
+/** The same for the program that stands in for Google Cloud Storage. */
+export function pythonWithGcsEmulator(): string | undefined {
+  return find(GCS_EMULATOR);
+}
+
 /**
  * Path of an interpreter that can import numpy: the one of TRITON_PYTHON, of the project's .venv, the system's, or one
  * made in .venv/numpy. Undefined, after one loud line, when there is none and none can be made; with CI=true it throws.

@@ -1,6 +1,6 @@
 /** Programs that tests use as peers: taken from the path, installed by the test where that harms nobody, else skipped. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { skipLoudly } from './skip-loudly.js';
@@ -13,19 +13,51 @@ export type ToolSource =
   /** A command of the Go module proxy, `path@version`; built into .venv/tools. */
   | { readonly go: string }
   /** A Debian package; installed only on a machine that is there for tests (CI=true) and lets us. */
-  | { readonly debian: string };
+  | { readonly debian: string }
+  /** A package of npm, `name@version`, too heavy to be a dependency of the project; installed into .venv/tools. */
+  | { readonly npm: string };
 
 /**
  * Path of a program. Undefined, after one loud line, when it is not there and cannot be installed; with CI=true that
  * throws.
  */
 export function findTool(name: string, source: ToolSource): string | undefined {
-  const found =
-    onPath(name) ?? inTools(name) ?? ('go' in source ? fromGo(name, source.go) : fromDebian(name, source.debian));
+  const found = onPath(name) ?? inTools(name) ?? install(name, source);
   if (found !== undefined) return found;
-  const from = 'go' in source ? `go install ${source.go}` : `apt-get install ${source.debian}`;
+  const from =
+    'go' in source
+      ? `go install ${source.go}`
+      : 'npm' in source
+        ? `npm install ${source.npm}`
+        : `apt-get install ${source.debian}`;
   skipLoudly(`${name} is not installed (${from}): the tests that need it did not run`);
   return undefined;
+}
+
+function install(name: string, source: ToolSource): string | undefined {
+  if ('go' in source) return fromGo(name, source.go);
+  return 'npm' in source ? fromNpm(name, source.npm) : fromDebian(name, source.debian);
+}
+
+/** Installed beside its place and moved there when it is whole. */
+function fromNpm(name: string, source: string): string | undefined {
+  const place = path.join(TOOLS, source.replace(/\W/g, '-'));
+  const program = path.join(place, 'node_modules/.bin', name);
+  if (existsSync(program)) return program;
+  mkdirSync(TOOLS, { recursive: true });
+  const folder = mkdtempSync(`${place}-`);
+  try {
+    const options = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+    if (!run('npm', ['install', '--prefix', folder, ...options, source], {})) return undefined;
+    try {
+      renameSync(folder, place);
+    } catch (reason) {
+      if (!existsSync(program)) throw reason; // another test was quicker
+    }
+    return program;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function onPath(name: string): string | undefined {

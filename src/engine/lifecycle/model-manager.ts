@@ -1,6 +1,8 @@
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { removeFetchedFolder } from '../../repository/stores/fetched-folders.js';
+import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
 import type { IndexEntry, LoadParameters } from '../engine-api.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options.js';
@@ -17,6 +19,10 @@ import { Repositories } from './repositories.js';
 /** What was polled of a model when it was loaded last. */
 interface ModelInfo {
   readonly directory: string;
+  /** Folder that it serves from; another one when its files were fetched. */
+  readonly folder: string;
+  readonly remote: RemoteRepository | undefined;
+  readonly signature: string;
   readonly times: ModificationTimes;
   /** A later load of unchanged files keeps an override of the configuration. */
   readonly override: string | undefined;
@@ -172,11 +178,18 @@ export class ModelManager {
     for (const id of this.lifecycle.records.keys()) this.lifecycle.unload(id);
     await this.lifecycle.settled();
     for (const { temporary, directory } of this.#infos.values()) if (temporary) await this.#removeFolder(directory);
+    const fetched = [...this.#polled.values()].map(({ place, folder }) => ({ remote: place.remote, folder }));
+    for (const { remote, folder } of [...fetched, ...this.#infos.values()]) {
+      if (remote !== undefined) await this.#removeFolder(folder, removeFetchedFolder);
+    }
+    await this.#repositories.close();
   }
 
   /** Counts the instances of all models in before the first is loaded, so that all get the same share of the cores. */
   async #reserve(polled: readonly Polled[]): Promise<void> {
-    await Promise.all(polled.map(({ model, place }) => this.lifecycle.reserve({ ...model, ...place })));
+    await Promise.all(
+      polled.map(({ model, place, folder }) => this.lifecycle.reserve({ ...model, ...place, directory: folder })),
+    );
   }
 
   /** Runs an operation when all earlier ones on any of these names have ended. */
@@ -284,7 +297,8 @@ export class ModelManager {
       throw failure;
     }
     const [known] = this.#graph.named(name);
-    const place = { ...(known ?? { id: name, name, namespace: '' }), directory };
+    const { id, namespace } = known ?? { id: name, namespace: '' };
+    const place: ModelPlace = { id, name, namespace, directory };
     const polled = await pollPlace(this.#options, place, parameters.config);
     const error =
       polled === undefined ? failure : (await this.#change([{ ...polled, temporary: true }], [])).get(place.id);
@@ -298,6 +312,7 @@ export class ModelManager {
    * Returns the errors of the models that could not be loaded, by id.
    */
   async #change(polled: readonly Polled[], gone: readonly ModelPlace[]): Promise<ReadonlyMap<string, TritonError>> {
+    const replaced = [...gone, ...polled.map(({ place }) => place)].flatMap(({ id }) => this.#polled.get(id) ?? []);
     for (const { id } of gone) {
       this.#graph.delete(id);
       this.#polled.delete(id);
@@ -305,6 +320,7 @@ export class ModelManager {
     for (const entry of polled) {
       this.#graph.set(entry.place, entry.model.config, entry.asked);
       this.#polled.set(entry.place.id, entry);
+      entry.place.remote?.own(entry.folder);
     }
     const changed = polled.map(({ place }) => place);
     const touched = new Set([...changed.map(({ id }) => id), ...this.#graph.usersOf([...gone, ...changed])]);
@@ -336,6 +352,7 @@ export class ModelManager {
       this.#infos.delete(id);
       if (info !== undefined) this.#dispose(info);
     }
+    for (const { place, folder } of replaced) this.#disposeFetched(place.remote, folder);
     return errors;
   }
 
@@ -357,18 +374,33 @@ export class ModelManager {
   async #isUnchanged(place: ModelPlace): Promise<boolean> {
     const info = this.#infos.get(place.id);
     if (info === undefined || info.directory !== place.directory) return false;
+    if (place.remote !== undefined) return await this.#isUnchangedIn(place.remote, place, info);
     return !isModified(info.times, await modificationTimes(place.directory, this.#options.log));
+  }
+
+  /** A store that cannot be reached for a while has not changed its models. */
+  async #isUnchangedIn(remote: RemoteRepository, { name, directory }: ModelPlace, info: ModelInfo): Promise<boolean> {
+    try {
+      return (await remote.signature(name)) === info.signature;
+    } catch (reason) {
+      const text = TritonError.from(reason).toStatusText();
+      this.#options.log.error(`Failed to determine modification time for '${directory}': ${text}`);
+      return true;
+    }
   }
 
   /** Loads a model; returns the error that a load call for it gets. */
   async #loadPolled(polled: Polled): Promise<TritonError | undefined> {
-    const { place, model, times, temporary } = polled;
+    const { place, folder, model, times, temporary } = polled;
     const before = this.#infos.get(place.id);
-    const comparable = before?.directory === place.directory && !temporary && !this.#isEnsemble(place.id);
+    // Versions of fetched models are never kept: the folder that they serve from goes away.
+    const isLocal = place.remote === undefined && before?.directory === place.directory;
+    const comparable = isLocal && !temporary && !this.#isEnsemble(place.id);
     try {
       await this.lifecycle.load({
         ...model,
         ...place,
+        directory: folder,
         ...(comparable ? { filesUnchanged: unchangedVersions(before.times, times) } : {}),
         ...this.#members(place, model.config),
       });
@@ -395,22 +427,32 @@ export class ModelManager {
     return { config: { ...config, ensemble_scheduling: { ...scheduling, step } }, find };
   }
 
-  #remember({ place, times, override, temporary }: Polled): void {
+  #remember({ place, folder, signature, times, override, temporary }: Polled): void {
     const before = this.#infos.get(place.id);
-    const { directory } = place;
-    this.#infos.set(place.id, { directory, times: temporary ? new Map() : times, override, temporary });
-    if (before !== undefined && before.directory !== directory) this.#dispose(before);
+    const { directory, remote } = place;
+    const known = temporary ? new Map() : times;
+    this.#infos.set(place.id, { directory, folder, remote, signature, times: known, override, temporary });
+    if (before !== undefined && before.folder !== folder) this.#dispose(before);
   }
 
-  /** Removes the folder of files that came with a load call when nothing serves from it any more. */
-  #dispose({ temporary, directory }: ModelInfo): void {
+  /** Removes the folder of files that were fetched or came with a load call when nothing serves from it any more. */
+  #dispose({ temporary, directory, folder, remote }: ModelInfo): void {
     if (temporary) void this.lifecycle.settled().then(() => this.#removeFolder(directory));
+    this.#disposeFetched(remote, folder);
+  }
+
+  #disposeFetched(remote: RemoteRepository | undefined, folder: string): void {
+    if (remote === undefined) return;
+    for (const each of this.#polled.values()) if (each.folder === folder) return;
+    for (const each of this.#infos.values()) if (each.folder === folder) return;
+    remote.forget(folder);
+    void this.lifecycle.settled().then(() => this.#removeFolder(folder, removeFetchedFolder));
   }
 
   /** Never rejects: a temporary folder that cannot be removed is no reason to fail, but is told. */
-  async #removeFolder(directory: string): Promise<void> {
+  async #removeFolder(directory: string, remove = removeFileOverride): Promise<void> {
     try {
-      await removeFileOverride(directory);
+      await remove(directory);
     } catch (reason) {
       this.#options.log.warning(`failed to remove the temporary folder '${directory}': ${(reason as Error).message}`);
     }

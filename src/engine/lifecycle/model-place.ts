@@ -1,3 +1,5 @@
+import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
+
 /** A model in one of the repositories. */
 export interface ModelPlace {
   /** What logs and tables call it: its name, with --model-namespacing `<repository>::<name>`. */
@@ -7,6 +9,8 @@ export interface ModelPlace {
   readonly namespace: string;
   /** `<repository>/<model>`, or the folder of the files that came with a load call. */
   readonly directory: string;
+  /** Where its files have to be fetched from; absent = `directory` is a folder of this machine. */
+  readonly remote?: RemoteRepository;
 }
 
 /** The id of a model in a namespace. */

@@ -7,6 +7,10 @@ import { type ModificationTimes, modificationTimes } from './modification-times.
 /** A model that was polled without a fault. */
 export interface Polled {
   readonly place: ModelPlace;
+  /** Folder of this machine that holds its files: `place.directory`, or where they were fetched to. */
+  readonly folder: string;
+  /** What tells whether it has changed since in its store; '' for a local model. */
+  readonly signature: string;
   readonly model: PolledModel;
   /** When its files changed last, as read before its configuration was. */
   readonly times: ModificationTimes;
@@ -27,9 +31,12 @@ export async function pollPlace(
   const { log, autoComplete, modelConfigName, repoAgentDirectory } = options;
   let model: PolledModel;
   let times: ModificationTimes;
+  let folder = place.directory;
+  let signature = '';
   try {
-    times = await modificationTimes(place.directory, log);
-    model = await pollModel(place.directory, place.name, {
+    if (place.remote !== undefined) ({ folder, signature } = await place.remote.fetch(place.name));
+    times = await modificationTimes(folder, log);
+    model = await pollModel(folder, place.name, {
       autoComplete,
       ...(modelConfigName === undefined ? {} : { configName: modelConfigName }),
       ...(repoAgentDirectory === undefined ? {} : { repoAgentDirectory }),
@@ -45,8 +52,8 @@ export async function pollPlace(
   }
   const [fault] = model.faults;
   if (fault !== undefined) {
-    log.error(`Poll failed for model directory '${place.name}': ${fault.message}`);
+    log.error(`Poll failed for model directory '${place.name}': ${fault.message.replaceAll(folder, place.directory)}`);
     return undefined;
   }
-  return { place, model, times, override, temporary: false, asked: true };
+  return { place, folder, signature, model, times, override, temporary: false, asked: true };
 }

@@ -1,5 +1,7 @@
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../../repository/local.js';
+import { RemoteRepository } from '../../repository/stores/remote-repository.js';
+import { storeScheme } from '../../repository/stores/store-path.js';
 import type { Log } from '../log.js';
 import type { EngineOptions } from '../options.js';
 import { type ModelPlace, modelId } from './model-place.js';
@@ -16,13 +18,20 @@ export interface Listing {
 export class Repositories {
   /** Sorted, each once. */
   readonly paths: readonly string[];
+  /** Those in object stores, by path. */
+  readonly #remotes: ReadonlyMap<string, RemoteRepository>;
   readonly #namespacing: boolean;
   readonly #log: Log;
   /** Hidden folders that have been warned of. */
   readonly #warned = new Set<string>();
 
-  private constructor(paths: readonly string[], options: EngineOptions) {
+  private constructor(
+    paths: readonly string[],
+    remotes: ReadonlyMap<string, RemoteRepository>,
+    options: EngineOptions,
+  ) {
     this.paths = paths;
+    this.#remotes = remotes;
     this.#namespacing = options.modelNamespacing ?? false;
     this.#log = options.log;
   }
@@ -31,8 +40,17 @@ export class Repositories {
   static async open(options: EngineOptions): Promise<Repositories> {
     const paths = [...new Set(options.repositories)].sort(compareBytes);
     if (paths.length === 0) throw invalidArg('--model-repository must be specified');
-    for (const path of paths) await checkRepository(path);
-    return new Repositories(paths, options);
+    const remotes = new Map<string, RemoteRepository>();
+    for (const path of paths) {
+      if (storeScheme(path) === undefined) await checkRepository(path);
+      else remotes.set(path, await RemoteRepository.open(path));
+    }
+    return new Repositories(paths, remotes, options);
+  }
+
+  /** Removes what was fetched and never loaded. */
+  async close(): Promise<void> {
+    for (const remote of this.#remotes.values()) await remote.close();
   }
 
   /** Lists all models. Names that are there more than once are left out, unless they have namespaces. */
@@ -40,15 +58,19 @@ export class Repositories {
     let complete = true;
     const found = new Map<string, ModelPlace[]>();
     for (const path of this.paths) {
+      let names: readonly string[];
       try {
-        for (const name of await listModels(path)) {
-          this.#warnOfHidden(path, name);
-          const place = this.#place(path, name);
-          found.set(place.id, [...(found.get(place.id) ?? []), place]);
-        }
+        names = await this.#list(path);
       } catch (reason) {
         this.#log.error(`failed to poll model repository '${path}': ${TritonError.from(reason).message}`);
         complete = false;
+        // A store that cannot be reached for a while has not lost its models.
+        names = this.#remotes.get(path)?.lastNames ?? [];
+      }
+      for (const name of names) {
+        this.#warnOfHidden(path, name);
+        const place = this.#place(path, name);
+        found.set(place.id, [...(found.get(place.id) ?? []), place]);
       }
     }
     const places: ModelPlace[] = [];
@@ -71,7 +93,7 @@ export class Repositories {
     const places: ModelPlace[] = [];
     for (const path of this.paths) {
       const place = this.#place(path, name);
-      if (staysInside(name) && (await kindOf(place.directory)) === 'directory') places.push(place);
+      if (staysInside(name) && (await this.#isThere(place))) places.push(place);
     }
     if (places.length === 1 || (this.#namespacing && places.length > 1)) return places;
     if (places.length > 1) {
@@ -85,7 +107,7 @@ export class Repositories {
   async names(): Promise<{ readonly id: string; readonly name: string; readonly many: number }[]> {
     const found = new Map<string, { id: string; name: string; many: number }>();
     for (const path of this.paths) {
-      for (const name of await listModels(path)) {
+      for (const name of await this.#list(path)) {
         const { id } = this.#place(path, name);
         found.set(id, { id, name, many: (found.get(id)?.many ?? 0) + 1 });
       }
@@ -94,9 +116,26 @@ export class Repositories {
     return this.#namespacing ? entries : entries.sort((a, b) => compareBytes(a.name, b.name));
   }
 
+  async #list(path: string): Promise<readonly string[]> {
+    return await (this.#remotes.get(path)?.listModels() ?? listModels(path));
+  }
+
+  /** False, and logged, also when a store cannot tell. */
+  async #isThere({ directory, name, remote }: ModelPlace): Promise<boolean> {
+    if (remote === undefined) return (await kindOf(directory)) === 'directory';
+    try {
+      return await remote.hasModel(name);
+    } catch (reason) {
+      this.#log.error(`failed to poll model repository '${remote.path}': ${TritonError.from(reason).message}`);
+      return false;
+    }
+  }
+
   #place(path: string, name: string): ModelPlace {
     const namespace = this.#namespacing ? path : '';
-    return { id: modelId(namespace, name), name, namespace, directory: joinPath(path, name) };
+    const remote = this.#remotes.get(path);
+    const place = { id: modelId(namespace, name), name, namespace, directory: joinPath(path, name) };
+    return remote === undefined ? place : { ...place, remote };
   }
 
   /** Every folder is a model, hidden ones too: such a folder is seldom meant to be one. */

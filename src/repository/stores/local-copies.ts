@@ -1,0 +1,44 @@
+/** Copies of repositories in object stores, for tools that look at files. */
+import path from 'node:path';
+import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
+import { RemoteRepository } from './remote-repository.js';
+import { storeScheme } from './store-path.js';
+
+/** Repositories on this machine. */
+export interface LocalCopies {
+  /** The folders to look at, in the order of the paths; local paths are themselves. */
+  readonly directories: readonly string[];
+  /** Puts the given paths in place of those of the copies. */
+  restore(text: string): string;
+  remove(): Promise<void>;
+}
+
+/** Fetches all models of the repositories that lie in object stores. Throws the errors of a server's start. */
+export async function localCopies(paths: readonly string[]): Promise<LocalCopies> {
+  const copies = new Map<string, string>();
+  const remove = async (): Promise<void> => {
+    for (const folder of copies.keys()) await removeFetchedFolder(folder);
+  };
+  const directories: string[] = [];
+  try {
+    for (const each of paths) {
+      if (storeScheme(each) === undefined) {
+        directories.push(each);
+        continue;
+      }
+      const remote = await RemoteRepository.open(each);
+      const folder = await makeFetchedFolder(undefined);
+      copies.set(folder, each.replace(/\/+$/, ''));
+      directories.push(folder);
+      for (const name of await remote.listModels()) await remote.fetchInto(name, path.join(folder, name));
+    }
+  } catch (reason) {
+    await remove();
+    throw reason;
+  }
+  return {
+    directories,
+    restore: (text) => [...copies].reduce((result, [folder, given]) => result.replaceAll(folder, given), text),
+    remove,
+  };
+}

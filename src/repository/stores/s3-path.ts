@@ -1,0 +1,41 @@
+/** The forms of `s3://` paths (spec: model repository, section 1.9). */
+import { invalidArg } from '../../protocol/error.js';
+
+/** A parsed path. */
+export interface S3Path {
+  /** `http://host:port` of a server that speaks the protocol; undefined for Amazon's. */
+  readonly endpoint: string | undefined;
+  readonly bucket: string;
+  /** Without slashes at its ends. */
+  readonly root: string;
+}
+
+const ENDPOINT = /^s3:\/\/(http:\/\/|https:\/\/|)([0-9a-zA-Z\-.]+):([0-9]+)\/([0-9a-z.-]+)(((\/[0-9a-zA-Z.\-_]+)*)?)$/;
+
+/** Reads a path. Throws the original's texts when there is no bucket in it. */
+export function parseS3Path(path: string): S3Path {
+  const clean = cleanPath(path);
+  const [, protocol, host, port, bucket, folder = ''] = ENDPOINT.exec(clean) ?? [];
+  if (bucket !== undefined) {
+    return { endpoint: `${protocol || 'http://'}${host}:${port}`, bucket, root: folder.replace(/^\//, '') };
+  }
+  const rest = clean.slice('s3://'.length);
+  if (rest === '') {
+    if (/^s3:\/\/\/+$/.test(path)) throw invalidArg(`Invalid bucket name: '${path.slice('s3://'.length)}'`);
+    throw invalidArg(`No bucket name found in path: ${path}`);
+  }
+  if (/^https?:\/\//.test(rest)) {
+    throw invalidArg(
+      `No bucket name found in path: ${path} (an endpoint is written s3://https://HOST:PORT/BUCKET/FOLDER)`,
+    );
+  }
+  const slash = rest.indexOf('/');
+  if (slash < 0) return { endpoint: undefined, bucket: rest, root: '' };
+  return { endpoint: undefined, bucket: rest.slice(0, slash), root: rest.slice(slash + 1) };
+}
+
+/** Several slashes count as one, those at the end as none. */
+function cleanPath(path: string): string {
+  const [, start = '', rest = ''] = /^(s3:\/\/(?:https?:\/\/)?)(.*)$/.exec(path) ?? [];
+  return `${start}${rest.replace(/\/+/g, '/').replace(/^\/|\/$/g, '')}`;
+}
