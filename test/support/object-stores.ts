@@ -28,7 +28,7 @@ const KEY = { id: 'S3RVER', secret: 'S3RVER' };
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
-/** An S3 server that checks signatures; undefined (skipped loudly) where it cannot be had. */
+/** An S3 server, which looks at the key's id but not at signatures; undefined (skipped loudly) where it cannot be had. */
 export async function startS3(): Promise<ObjectStoreStandIn | undefined> {
   const program = findTool('s3rver', { npm: 's3rver@3.7.1' });
   if (program === undefined) return undefined;

@@ -41,11 +41,6 @@ const GCS_EMULATOR: Kind = {
   lack: 'no Python with gcp-storage-emulator, and none could be made: the tests of gs:// did not run',
 };
 
-/** The same for the program that stands in for Google Cloud Storage. */
-export function pythonWithGcsEmulator(): string | undefined {
-  return find(GCS_EMULATOR);
-}
-
 /**
  * Path of an interpreter that can import numpy: the one of TRITON_PYTHON, of the project's .venv, the system's, or one
  * made in .venv/numpy. Undefined, after one loud line, when there is none and none can be made; with CI=true it throws.
@@ -57,6 +52,11 @@ export function pythonWithNumpy(): string | undefined {
 /** The same for NVIDIA's client library with all its transports: tritonclient[all]. */
 export function pythonWithClients(): string | undefined {
   return find(CLIENTS);
+}
+
+/** The same for the program that stands in for Google Cloud Storage. */
+export function pythonWithGcsEmulator(): string | undefined {
+  return find(GCS_EMULATOR);
 }
 
 function find(kind: Kind): string | undefined {
