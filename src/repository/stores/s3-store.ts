@@ -79,7 +79,7 @@ class S3Store implements ObjectStore {
   }
 
   async read({ key, version }: StoredObject): Promise<Readable> {
-    const path = key.split('/').map(encodeURIComponent).join('/');
+    const path = key.split('/').map(encodeSegment).join('/');
     const headers = version.startsWith('"') ? { 'if-match': version } : {};
     try {
       return await openBody(() => this.#sign(`${this.#bucketUrl()}${path}`, headers));
@@ -150,4 +150,9 @@ function describe(reason: unknown): { name: string; message: string } {
     // no XML: a proxy or another server answered
   }
   return { name: '', message: reason.message };
+}
+
+/** Percent-encodes everything but letters, digits and `-._~`, as signatures demand it. */
+function encodeSegment(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 }
