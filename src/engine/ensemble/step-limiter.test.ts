@@ -26,6 +26,23 @@ suite('a limiter of steps', () => {
     assert.deepEqual(ran, ['a', 'b', 'c', 'd', 'e']);
   });
 
+  test('places that come back at once go to any number of waiting steps, in order', () => {
+    const { places, acquire } = limiter(1);
+    acquire('a');
+    const refused: number[] = [];
+    for (let i = 0; i < 50_000; i++) {
+      places.acquire(() => {
+        refused.push(i);
+        places.release();
+      });
+    }
+    places.release();
+    assert.deepEqual([refused.length, refused[0], refused.at(-1)], [50_000, 0, 49_999]);
+    let ran = false;
+    places.acquire(() => (ran = true));
+    assert.ok(ran, 'all places are free again');
+  });
+
   test('what goes on without a place is counted, so that no place is given away twice', () => {
     const { ran, places, acquire } = limiter(1);
     acquire('a');

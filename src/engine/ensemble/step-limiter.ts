@@ -23,6 +23,7 @@ export class StepLimiter {
   readonly #clock: Clock;
   readonly #waiting = new Set<Waiting>();
   #inFlight = 0;
+  #granting = false;
 
   /** `impatient` is told when a request has waited so long that it goes on without a place. */
   constructor(limit: number, impatient: (inFlight: number) => void, clock: Clock = SYSTEM_CLOCK) {
@@ -33,7 +34,7 @@ export class StepLimiter {
 
   /** Runs a step at once or, returning a handle, when there is a place; each run asks for one `release`. */
   acquire(run: () => void): WaitingStep | undefined {
-    if (this.#inFlight < this.#limit) {
+    if (this.#inFlight < this.#limit && this.#waiting.size === 0) {
       this.#inFlight++;
       run();
       return undefined;
@@ -57,10 +58,16 @@ export class StepLimiter {
   /** Gives a place back. */
   release(): void {
     this.#inFlight--;
-    if (this.#inFlight >= this.#limit) return;
-    for (const first of this.#waiting) {
-      first.goOn();
-      return;
+    // A step that its model refuses gives its place back at once: the loop that is under way gives it to the next.
+    if (this.#granting) return;
+    this.#granting = true;
+    try {
+      for (const first of this.#waiting) {
+        if (this.#inFlight >= this.#limit) break;
+        first.goOn();
+      }
+    } finally {
+      this.#granting = false;
     }
   }
 }
