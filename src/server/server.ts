@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
 import { serveHttp } from './http/serve-http.js';
 import { ServerLog } from './log/server-log.js';
-import { logLimits } from './log-limits.js';
+import { logOptionNotes } from './log-option-notes.js';
 import { LogSettingsStore } from './log-settings.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
@@ -51,7 +51,7 @@ export async function startServer(
   logOptionTable(log, options, metadata);
   if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log);
   if (created) logEmptyRepositories(options, log);
-  logLimits(options, log);
+  logOptionNotes(options, log);
 
   const sharedMemory = new ServerSharedMemory(options.allowClientSharedMemory);
   const context: ServerContext = {

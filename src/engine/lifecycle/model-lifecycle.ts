@@ -42,6 +42,8 @@ export class ModelLifecycle {
   readonly #context: LoadContext;
   readonly #records = new Map<string, ModelRecord>();
   readonly #semaphore: Semaphore;
+  /** Versions (`id:version`) whose instances were counted in before their load. */
+  readonly #reserved = new Set<string>();
   /** Objects that are being ended. */
   readonly #closing = new Set<Promise<void>>();
   #live = 0;
@@ -198,8 +200,6 @@ export class ModelLifecycle {
       throw reason;
     }
   }
-
-  readonly #reserved = new Set<string>();
 
   /** Counts the instances of a model in before any of its versions is loaded. */
   async reserve(request: LoadRequest): Promise<void> {

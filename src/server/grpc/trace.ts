@@ -2,6 +2,7 @@ import { invalidArg } from '../../protocol/error.js';
 import { TraceSettingRequest, TraceSettingResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../server-context.js';
+import { isKnownModel } from '../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { unaryMethod } from './respond.js';
 
@@ -10,7 +11,7 @@ const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 /** TraceSetting: sets what is named (an empty list clears), answers all. */
 export function traceSetting({ engine, tracer }: ServerContext): GrpcMethod {
   return unaryMethod(TraceSettingRequest, TraceSettingResponse, ({ settings, model_name }) => {
-    if (model_name !== '' && !isKnown(engine, model_name)) {
+    if (model_name !== '' && !isKnownModel(engine, model_name)) {
       throw invalidArg(`Request for unknown model : ${model_name}`);
     }
     if (settings.has('trace_file')) throw TraceSettings.fileRefused();
@@ -32,13 +33,4 @@ export function traceSetting({ engine, tracer }: ServerContext): GrpcMethod {
       ),
     };
   });
-}
-
-function isKnown(engine: ServerContext['engine'], model: string): boolean {
-  try {
-    engine.model(model, '');
-    return true;
-  } catch {
-    return false;
-  }
 }

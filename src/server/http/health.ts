@@ -12,12 +12,12 @@ export function serverHealth(
   reply: Http1Reply,
 ): void {
   const healthy = route.area === 'live' ? context.engine.isLive() : context.engine.isReady();
-  whenKnown(healthy, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
+  whenKnown(healthy, reply, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
 }
 
 /** Goes on in the same turn where the answer is there already. */
-function whenKnown(answer: boolean | Promise<boolean>, use: (answer: boolean) => void): void {
-  if (answer instanceof Promise) void answer.then(use);
+function whenKnown(answer: boolean | Promise<boolean>, reply: Http1Reply, use: (answer: boolean) => void): void {
+  if (answer instanceof Promise) answer.then(use, (reason) => sendError(reply, reason, 'text/plain'));
   else use(answer);
 }
 
@@ -33,7 +33,7 @@ export function modelReady(context: ServerContext, route: HttpRoute, _request: H
       return;
     }
   }
-  whenKnown(ready, (yes) => {
+  whenKnown(ready, reply, (yes) => {
     if (yes) reply.send(200, NO_HEADERS);
     else reply.send(400, NO_HEADERS, errorBody('Model version not ready'));
   });

@@ -104,6 +104,7 @@ const MODEL_OPERATIONS: readonly (readonly [suffix: string, method: 'get' | 'pos
       summary: 'Runs a model on plain JSON values, with one answer',
       request: 'GenerateRequest',
       response: 'GenerateResponse',
+      more: { parameters: [TIMING] },
     },
   ],
   [

@@ -1,6 +1,7 @@
 import { invalidArg } from '../../protocol/error.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
+import { isKnownModel } from '../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { parseBody } from './json-body.js';
 import { sendJson } from './respond.js';
@@ -10,7 +11,7 @@ const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 
 /** `/v2[/models/M]/trace/setting`: POST sets what is named (null clears), both methods answer all settings. */
 export function traceSetting(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
-  if (route.model !== '' && !isKnown(context, route.model)) {
+  if (route.model !== '' && !isKnownModel(context.engine, route.model)) {
     throw invalidArg(`Request for unknown model : ${route.model}`);
   }
   if (request.method === 'POST') update(context, route.model, request.body);
@@ -19,15 +20,6 @@ export function traceSetting(context: ServerContext, route: HttpRoute, request: 
     .view(route.model)
     .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   sendJson(reply, `{${members.join()}}`);
-}
-
-function isKnown(context: ServerContext, model: string): boolean {
-  try {
-    context.engine.model(model, '');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function update(context: ServerContext, model: string, body: Uint8Array): void {
