@@ -2,6 +2,7 @@
 import Table from 'cli-table3';
 import { Option } from 'commander';
 import { describeModel, type ModelDescription } from '../repository/describe-model.js';
+import { localCopies } from '../repository/stores/local-copies.js';
 import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
 import { formatBytes } from './format-bytes.js';
 import type { Command } from './main.js';
@@ -11,15 +12,20 @@ import { addServerOptions, type ServerFlags, validateOptions } from './validatio
 /** 0 when the repositories could be listed, whatever is wrong with their models; 1 when not, 2 for unusable arguments. */
 export const run: Command = (args) => {
   const command = subcommand('triton repo list', 'list the models of repositories')
-    .argument('<directory...>', 'repositories')
+    .argument('<directory...>', 'repositories (also s3://, gs://, as://)')
     .addOption(new Option('--format <form>', 'form of the list').choices(['text', 'json']).default('text'));
   return runSubcommand(addServerOptions(command), args, async () => {
     const flags = command.opts<ServerFlags & { format: string }>();
-    const report = await validateRepositories(command.args, await validateOptions(flags));
-    const models = await Promise.all([...report.judged.values()].map(describeModel));
-    models.sort((a, b) => (a.name < b.name ? -1 : 1));
-    process.stdout.write(flags.format === 'json' ? json(models) : text(models));
-    return complain(report);
+    const copies = await localCopies(command.args);
+    try {
+      const report = await validateRepositories(copies.directories, await validateOptions(flags));
+      const models = await Promise.all([...report.judged.values()].map(describeModel));
+      models.sort((a, b) => (a.name < b.name ? -1 : 1));
+      process.stdout.write(copies.restore(flags.format === 'json' ? json(models) : text(models)));
+      return complain(report);
+    } finally {
+      await copies.remove();
+    }
   });
 };
 
