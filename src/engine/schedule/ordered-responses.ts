@@ -6,6 +6,7 @@ import { Ring } from './ring.js';
  */
 export class OrderedResponses {
   readonly #slots = new Ring<OrderSlot>();
+  #releasing = false;
 
   /** The place of the next dispatched request. */
   slot(): OrderSlot {
@@ -15,8 +16,15 @@ export class OrderedResponses {
   }
 
   #release(): void {
-    for (let head = this.#slots.at(0); head?.flush(); head = this.#slots.at(0)) {
-      this.#slots.shift();
+    // What a response that goes out brings about may be another response: the loop that is under way finds it.
+    if (this.#releasing) return;
+    this.#releasing = true;
+    try {
+      for (let head = this.#slots.at(0); head?.flush(); head = this.#slots.at(0)) {
+        this.#slots.shift();
+      }
+    } finally {
+      this.#releasing = false;
     }
   }
 }
@@ -40,9 +48,11 @@ export class OrderSlot {
 
   /** Sends what is held; true when the request is complete. */
   flush(): boolean {
-    const held = this.#held;
-    this.#held = [];
-    for (const send of held) send();
+    while (this.#held.length > 0) {
+      const held = this.#held;
+      this.#held = [];
+      for (const send of held) send();
+    }
     return this.#final;
   }
 }
