@@ -15,6 +15,7 @@ const warn = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
+/** `triton perf`: 0 when the run went through, else the status of what ended it (PerfExit). */
 export const run: Command = async (args) => {
   try {
     const parsed = parseArgs(args, warn);

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Dispatcher, fetch } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { formatOfFile } from '../file-format.js';
+import { innermostText, isLasting, mayPass } from '../network-fault.js';
 
 /** What to download. */
 export interface Download {
@@ -29,9 +30,6 @@ export interface DownloadOptions {
 }
 
 const DELAYS_MS = [500, 1000, 2000, 4000] as const;
-
-/** Statuses that may be different next time. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** A failure after which another attempt makes sense. */
 class Interruption extends Error {}
@@ -99,7 +97,7 @@ async function attempt(file: Download, { dispatcher, signal, onProgress }: Downl
   const headers: Record<string, string> = { 'accept-encoding': 'identity' };
   if (start > 0) headers['range'] = `bytes=${start}-`;
   const response = await fetch(file.url, { dispatcher, signal, headers }).catch((reason: unknown) => {
-    throw new Interruption(causeText(reason), { cause: reason });
+    throw new Interruption(innermostText(reason), { cause: reason });
   });
   if (response.status === 416) {
     await response.body?.cancel();
@@ -109,7 +107,7 @@ async function attempt(file: Download, { dispatcher, signal, onProgress }: Downl
   if (!response.ok) {
     await response.body?.cancel();
     const text = `${file.url} answers ${response.status} ${response.statusText}`.trimEnd();
-    if (PASSING.has(response.status)) throw new Interruption(text);
+    if (mayPass(response.status)) throw new Interruption(text);
     throw new TritonError(response.status === 404 ? 'NOT_FOUND' : 'INVALID_ARG', text);
   }
   const at = response.status === 206 ? rangeStart(response.headers.get('content-range')) : 0;
@@ -142,7 +140,7 @@ async function store(
   for (;;) {
     // Only what the connection does is a reason to try again; what the disk does is not.
     const next = await chunks.next().catch((reason: unknown) => {
-      throw new Interruption(causeText(reason), { cause: reason });
+      throw new Interruption(innermostText(reason), { cause: reason });
     });
     if (next.done) break;
     await handle.writeFile(next.value);
@@ -190,23 +188,4 @@ function unreachable(url: string, reason: Error): TritonError {
     `cannot download from ${host}: ${reason.message}. ${advice}. What has arrived is kept, and the next attempt goes on from there`,
     { cause: reason },
   );
-}
-
-/** Codes of errors that another attempt seldom changes: no such host, nobody listens, no way there. */
-const LASTING: ReadonlySet<string> = new Set(['ENOTFOUND', 'ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH']);
-
-function isLasting(reason: Error): boolean {
-  return LASTING.has((innermost(reason) as NodeJS.ErrnoException).code ?? '');
-}
-
-/** The innermost cause in words: undici wraps what happened in `fetch failed` and `terminated`. */
-function causeText(reason: unknown): string {
-  const inner = innermost(reason);
-  return inner instanceof Error ? inner.message : String(inner);
-}
-
-function innermost(reason: unknown): unknown {
-  let inner = reason;
-  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
-  return inner instanceof AggregateError && inner.errors[0] instanceof Error ? inner.errors[0] : inner;
 }

@@ -4,7 +4,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TritonError } from '../../protocol/error.js';
-import { innermostText } from './innermost-text.js';
+import { innermostText } from '../network-fault.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
 
 /** Objects fetched at once. */

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
-import { innermostText } from './innermost-text.js';
+import { innermostText, isLasting, mayPass } from '../network-fault.js';
 
 /** One request, signed. */
 export interface StoreCall {
@@ -31,9 +31,6 @@ export class StoreError extends Error {
 
 const DELAYS_MS = [200, 500, 1500] as const;
 
-/** Statuses that may be different next time. */
-const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
-
 let dispatcher: Dispatcher | undefined;
 
 /**
@@ -59,7 +56,7 @@ export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Prom
     const { statusCode: status, headers, body } = answer;
     if (status >= 200 && status < 300) return body;
     const text = await body.text().catch(() => '');
-    if (delay !== undefined && PASSING.has(status)) await sleep(delay);
+    if (delay !== undefined && mayPass(status)) await sleep(delay);
     else throw new StoreError(`HTTP status ${status}`, status, text, headers);
   }
 }
@@ -78,10 +75,4 @@ export async function readText(sign: () => Promise<StoreCall> | StoreCall): Prom
       await sleep(delay);
     }
   }
-}
-
-/** Codes of errors that another attempt seldom changes. */
-function isLasting(reason: unknown): boolean {
-  const code = (reason as NodeJS.ErrnoException).code ?? '';
-  return ['ENOTFOUND', 'ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH'].includes(code);
 }
