@@ -45,6 +45,8 @@ export async function stopEngine(context: StopContext): Promise<void> {
   }, log);
   log.info('All models are stopped, unloading models');
   const unloading = manager.unloadAll();
+  // What goes wrong is thrown by the `await` at the end, which may not be reached for a while, or at all.
+  unloading.catch(() => {});
   await countdown.until(() => {
     const live = manager.lifecycle.liveModels;
     const calls = context.managementCalls();

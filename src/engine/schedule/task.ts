@@ -162,7 +162,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   /** To be called when the statistics have counted the request; times in ns, 0 where nothing was executed. */
   counted(inputNs: number, inferNs: number, outputNs: number): void {
     // A request that goes back into its queue is not over.
-    if (this.trace !== undefined && !this.rescheduled) this.trace.end(this.#owner.clock.nowNs());
+    if (this.trace !== undefined && !this.rescheduled) this.#end(this.trace);
     if (this.verbose !== undefined && !this.rescheduled) this.verbose.enter('RELEASED');
     const onCounted = this.#onCounted;
     if (onCounted === undefined) return;
@@ -204,6 +204,19 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.reject(new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
+  /** An answer that tells the request's times goes out here: what it throws must not stop the rest of the batch. */
+  #end(trace: RequestTrace): void {
+    try {
+      trace.end(this.#owner.clock.nowNs());
+    } catch (reason) {
+      this.#notAnswered(reason);
+    }
+  }
+
+  #notAnswered(reason: unknown): void {
+    this.#owner.log.error(`failed to answer a request of model '${this.#owner.plan.name}': ${String(reason)}`);
+  }
+
   #leaveQueue(): void {
     this.#executing = true;
     this.#owner.statistics.pending--;
@@ -226,7 +239,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     try {
       this.#handler(answer, final);
     } catch (reason) {
-      this.#owner.log.error(`failed to answer a request of model '${this.#owner.plan.name}': ${String(reason)}`);
+      this.#notAnswered(reason);
     }
     if (!final) return;
     this.onFinished?.();
