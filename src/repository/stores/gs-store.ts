@@ -1,6 +1,6 @@
 /** Google Cloud Storage, over its JSON interface. */
 import type { Readable } from 'node:stream';
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../protocol/error.js';
 import type { TokenSource } from './access-token.js';
 import { credentialEntry } from './credential-file.js';
 import { googleToken } from './google-token.js';
@@ -10,7 +10,7 @@ import { openBody, readText, type StoreCall, StoreError } from './store-request.
 /** Opens the bucket of a path. Throws for a path without a bucket and for faulty credentials. */
 export async function openGsStore(path: string, environment: Environment): Promise<ObjectStore> {
   const [, bucket = '', root = ''] = /^gs:\/\/([^/]*)\/*(.*?)\/*$/.exec(path) ?? [];
-  if (bucket === '') throw invalidArg(`No bucket name found in path: ${path}`);
+  if (bucket === '') throw new TritonError('INTERNAL', `No bucket name found in path: ${path}`);
   const entry = await credentialEntry(path, environment);
   const file = typeof entry === 'string' ? entry : environment['GOOGLE_APPLICATION_CREDENTIALS'] || undefined;
   return new GsStore(bucket, root.replace(/\/+/g, '/'), await googleToken(file, environment), environment);
@@ -67,7 +67,10 @@ class GsStore implements ObjectStore {
         ...(prefix === '' ? {} : { prefix }),
         ...(token === '' ? {} : { pageToken: token }),
       }).catch((reason: unknown) => {
-        throw new TritonError('INTERNAL', `Could not list ${this.#bucket}/${prefix} : ${describe(reason)}`);
+        throw new TritonError(
+          'INTERNAL',
+          `Could not list contents of directory at gs://${this.#bucket}/${prefix} : ${describe(reason)}`,
+        );
       });
       for (const { name, size, generation, etag, updated } of page.items ?? []) {
         objects.push({ key: name, size: Number(size), version: generation ?? etag ?? updated ?? '' });
@@ -85,7 +88,7 @@ class GsStore implements ObjectStore {
       // Whoever takes gzip gets what is stored compressed as it is stored.
       return await openBody(() => this.#sign(url, { 'accept-encoding': 'gzip' }));
     } catch (reason) {
-      throw new TritonError('INTERNAL', `Failed to read gs://${this.#bucket}/${key} : ${describe(reason)}`);
+      throw new TritonError('INTERNAL', `Failed to get object at gs://${this.#bucket}/${key} : ${describe(reason)}`);
     }
   }
 

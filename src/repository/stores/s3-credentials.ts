@@ -1,19 +1,20 @@
-/** Keys for `s3://`: of the credential file, the environment, or a profile (spec: model repository, section 1.9). */
+/** Keys for `s3://`: of the credential file, the environment, a profile or a role (spec: model repository, section 1.9). */
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { credentialEntry, memberOf } from './credential-file.js';
 import type { Environment } from './object-store.js';
+import { type KeySource, roleKeys } from './s3-role.js';
 
 /** What requests are signed with. Without keys they are sent unsigned, which public buckets allow. */
 export interface S3Credentials {
-  readonly keyId: string | undefined;
-  readonly secretKey: string | undefined;
-  readonly sessionToken: string | undefined;
-  readonly region: string | undefined;
+  readonly keys: KeySource | undefined;
+  readonly region: string;
 }
 
-/** Finds them. Throws what is wrong with the credential file. */
+const DEFAULT_REGION = 'us-east-1';
+
+/** Finds them. Throws what is wrong with the credential file, and when a role that is named cannot be had. */
 export async function s3Credentials(repository: string, environment: Environment): Promise<S3Credentials> {
   const entry = await credentialEntry(repository, environment);
   const value = (member: string, variable: string): string | undefined =>
@@ -22,15 +23,20 @@ export async function s3Credentials(repository: string, environment: Environment
   const secretKey = value('secret_key', 'AWS_SECRET_ACCESS_KEY');
   const region = value('region', 'AWS_DEFAULT_REGION') ?? (environment['AWS_REGION'] || undefined);
   if (keyId !== undefined && secretKey !== undefined) {
-    return { keyId, secretKey, sessionToken: value('session_token', 'AWS_SESSION_TOKEN'), region };
+    const sessionToken = value('session_token', 'AWS_SESSION_TOKEN');
+    return { keys: async () => ({ keyId, secretKey, sessionToken }), region: region ?? DEFAULT_REGION };
   }
   const profile = await readProfile(value('profile', 'AWS_PROFILE') ?? 'default', environment);
-  return {
-    keyId: profile.get('aws_access_key_id'),
-    secretKey: profile.get('aws_secret_access_key'),
+  const regionOrDefault = region ?? profile.get('region') ?? DEFAULT_REGION;
+  const profileKeys = {
+    keyId: profile.get('aws_access_key_id') ?? '',
+    secretKey: profile.get('aws_secret_access_key') ?? '',
     sessionToken: profile.get('aws_session_token'),
-    region: region ?? profile.get('region'),
   };
+  if (profileKeys.keyId !== '' && profileKeys.secretKey !== '') {
+    return { keys: async () => profileKeys, region: regionOrDefault };
+  }
+  return { keys: await roleKeys(regionOrDefault, environment), region: regionOrDefault };
 }
 
 /** Settings of a profile, from Amazon's two files; those that are missing count as empty. */

@@ -1,5 +1,5 @@
 /** The forms of `s3://` paths (spec: model repository, section 1.9). */
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../protocol/error.js';
 
 /** A parsed path. */
 export interface S3Path {
@@ -20,12 +20,12 @@ export function parseS3Path(path: string): S3Path {
     return { endpoint: `${protocol || 'http://'}${host}:${port}`, bucket, root: folder.replace(/^\//, '') };
   }
   const rest = clean.slice('s3://'.length);
-  if (rest === '') {
-    if (/^s3:\/\/\/+$/.test(path)) throw invalidArg(`Invalid bucket name: '${path.slice('s3://'.length)}'`);
-    throw invalidArg(`No bucket name found in path: ${path}`);
+  if (/^(https?:\/\/)?$/.test(rest)) {
+    throw invalidArg(`Invalid bucket name: '${path.replace(/^s3:\/\/(https?:\/\/)?/, '')}'`);
   }
   if (/^https?:\/\//.test(rest)) {
-    throw invalidArg(
+    throw new TritonError(
+      'INTERNAL',
       `No bucket name found in path: ${path} (an endpoint is written s3://https://HOST:PORT/BUCKET/FOLDER)`,
     );
   }

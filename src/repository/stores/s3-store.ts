@@ -8,12 +8,13 @@ import { parseS3Path, type S3Path } from './s3-path.js';
 import { openBody, readText, type StoreCall, StoreError } from './store-request.js';
 import { children, childText, readXml } from './xml.js';
 
-const DEFAULT_REGION = 'us-east-1';
-
-/** Opens the bucket of a path. Throws for a path without a bucket and a faulty credential file; asks nobody yet. */
+/** Opens the bucket of a path. Throws for a path without a bucket and for faulty credentials; the bucket is not asked yet. */
 export async function openS3Store(path: string, environment: Environment): Promise<ObjectStore> {
   const place = parseS3Path(path);
-  return new S3Store(place, await s3Credentials(path, environment), environment);
+  const credentials = await s3Credentials(path, environment).catch((reason: unknown) => {
+    throw reason instanceof TritonError ? reason : clientError(reason);
+  });
+  return new S3Store(place, credentials, environment);
 }
 
 class S3Store implements ObjectStore {
@@ -30,19 +31,14 @@ class S3Store implements ObjectStore {
     this.#credentials = credentials;
     const endpoint = environment['AWS_ENDPOINT_URL_S3'] || environment['AWS_ENDPOINT_URL'] || undefined;
     this.#endpoint = place.endpoint ?? endpoint?.replace(/\/+$/, '');
-    this.#region = credentials.region ?? DEFAULT_REGION;
+    this.#region = credentials.region;
   }
 
   async check(): Promise<void> {
     try {
       await this.#page(this.root === '' ? { delimiter: '/' } : { delimiter: '/', prefix: `${this.root}/` });
     } catch (reason) {
-      const { name, message } = describe(reason);
-      throw new TritonError(
-        'INTERNAL',
-        `Unable to create S3 filesystem client. Check account credentials. Exception: '${name}' Message: '${message}'`,
-        { cause: reason },
-      );
+      throw clientError(reason);
     }
   }
 
@@ -112,8 +108,8 @@ class S3Store implements ObjectStore {
   }
 
   async #sign(url: string, headers: Record<string, string>): Promise<StoreCall> {
-    const { keyId, secretKey, sessionToken } = this.#credentials;
-    if (keyId === undefined || secretKey === undefined) return { url, headers };
+    if (this.#credentials.keys === undefined) return { url, headers };
+    const { keyId, secretKey, sessionToken } = await this.#credentials.keys();
     const signed = await new AwsV4Signer({
       url,
       method: 'GET',
@@ -131,12 +127,22 @@ class S3Store implements ObjectStore {
     const { name, message } = describe(reason);
     const text =
       what === 'list'
-        ? `Failed to list objects with prefix '${key}' of bucket '${this.#place.bucket}'`
+        ? `Failed to list objects with prefix s3://${this.#place.bucket}/${key}`
         : `Failed to get object at s3://${this.#place.bucket}/${key}`;
     return new TritonError('INTERNAL', `${text} due to exception: ${name}, error message: ${message}`, {
       cause: reason,
     });
   }
+}
+
+/** The original's text for a bucket that cannot be asked. */
+function clientError(cause: unknown): TritonError {
+  const { name, message } = describe(cause);
+  return new TritonError(
+    'INTERNAL',
+    `Unable to create S3 filesystem client. Check account credentials. Exception: '${name}' Message: '${message}'`,
+    { cause },
+  );
 }
 
 /** Name and words of a refusal. */

@@ -45,13 +45,16 @@ test('the forms of s3:// paths', () => {
   for (const [given, endpoint, bucket, root] of forms) {
     assert.deepEqual(parseS3Path(given), { endpoint, bucket, root }, given);
   }
-  assert.throws(() => parseS3Path('s3://'), { message: 'No bucket name found in path: s3://' });
+  assert.throws(() => parseS3Path('s3://'), { message: "Invalid bucket name: ''" });
   assert.throws(() => parseS3Path('s3:////'), { message: "Invalid bucket name: '//'" });
   assert.throws(() => parseS3Path('s3://https://host/bucket'), /^TritonError: No bucket name found in path: s3:/);
 });
 
 test('paths of the other stores without a bucket', async () => {
-  await assert.rejects(openStore('gs:///a', {}), { message: 'No bucket name found in path: gs:///a' });
+  await assert.rejects(openStore('gs:///a', {}), {
+    code: 'INTERNAL',
+    message: 'No bucket name found in path: gs:///a',
+  });
   await assert.rejects(openStore('as://account', {}), { message: 'Invalid azure storage path: as://account' });
 });
 
@@ -77,8 +80,7 @@ test('what may pass is tried again; what lasts is told', async (t) => {
   assert.equal(server.requests.length, 3);
   failures = 100;
   await assert.rejects(store.list('m/', false), {
-    message:
-      "Failed to list objects with prefix 'm/' of bucket 'bucket' due to exception: , error message: HTTP status 503",
+    message: 'Failed to list objects with prefix s3://bucket/m/ due to exception: , error message: HTTP status 503',
   });
 });
 
@@ -102,12 +104,67 @@ test('keys of a profile; without keys requests are not signed', async (t) => {
     '[default]\naws_access_key_id = a\n\n[work]\naws_access_key_id=key-of-work\naws_secret_access_key = s\n',
   );
   writeFileSync(path.join(folder, 'config'), '[profile work]\nregion = eu-north-1\n');
-  const files = { AWS_SHARED_CREDENTIALS_FILE: credentials, AWS_CONFIG_FILE: path.join(folder, 'config') };
+  const files = {
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_SHARED_CREDENTIALS_FILE: credentials,
+    AWS_CONFIG_FILE: path.join(folder, 'config'),
+  };
   for (const profile of ['work', 'default']) {
     await (await openStore(`s3://${server.host}/bucket`, { ...files, AWS_PROFILE: profile })).check();
   }
   assert.match(server.requests[0]?.headers.authorization ?? '', /Credential=key-of-work\/\d+\/eu-north-1\/s3\//);
   assert.equal(server.requests[1]?.headers.authorization, undefined);
+});
+
+test('keys of roles: of a service account, a container, a machine', async (t) => {
+  const lent = (id: string): string =>
+    JSON.stringify({ AccessKeyId: id, SecretAccessKey: 's', Token: `token-${id}`, Expiration: '2000-01-01T00:00:00Z' });
+  const server = await standIn(t, ({ url, method, headers, body }) => {
+    switch (`${method} ${url.pathname}`) {
+      case 'POST /': {
+        assert.equal(new URLSearchParams(body).get('WebIdentityToken'), 'proof');
+        const keys = '<AccessKeyId>web</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>';
+        const credentials = `<Credentials>${keys}<Expiration>2999-01-01T00:00:00Z</Expiration></Credentials>`;
+        return {
+          body: `<R><AssumeRoleWithWebIdentityResult>${credentials}</AssumeRoleWithWebIdentityResult></R>`,
+        };
+      }
+      case 'GET /container':
+        return headers.authorization === 'secret' ? { body: lent('container') } : { status: 401 };
+      case 'PUT /latest/api/token':
+        return { body: 'session' };
+      case 'GET /latest/meta-data/iam/security-credentials/':
+        return { body: 'role' };
+      case 'GET /latest/meta-data/iam/security-credentials/role':
+        return headers['x-aws-ec2-metadata-token'] === 'session' ? { body: lent('machine') } : { status: 401 };
+      default:
+        return { body: s3Page([]) };
+    }
+  });
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'proof');
+  writeFileSync(file, 'proof\n');
+  const none = { AWS_SHARED_CREDENTIALS_FILE: path.join(folder, 'none'), AWS_CONFIG_FILE: path.join(folder, 'none') };
+  const base = `http://${server.host}`;
+  const container = { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${base}/container` };
+  const environments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    web: { AWS_ROLE_ARN: 'role', AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ENDPOINT_URL_STS: base },
+    container: { ...container, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'secret' },
+    machine: { AWS_EC2_METADATA_SERVICE_ENDPOINT: base },
+  };
+  for (const [id, environment] of Object.entries(environments)) {
+    const store = await openStore(`s3://${server.host}/bucket`, { ...none, ...environment });
+    await store.check();
+    const { headers } = server.requests.at(-1) as ReceivedRequest;
+    assert.match(headers.authorization ?? '', new RegExp(`Credential=${id}/`));
+    assert.equal(headers['x-amz-security-token'], id === 'web' ? 't' : `token-${id}`);
+  }
+  // Keys that have expired are asked for again, before each request here; valid ones are kept.
+  assert.equal(server.requests.filter(({ url }) => url.pathname === '/container').length, 2);
+  assert.equal(server.requests.filter(({ method }) => method === 'POST').length, 1);
+  await assert.rejects(openStore(`s3://${server.host}/bucket`, { ...none, ...container }), {
+    message: /^Unable to create S3 filesystem client\. .*answered with HTTP status 401'$/,
+  });
 });
 
 test('a transfer that breaks off is begun again; an object that was changed meanwhile is not fetched', async (t) => {
