@@ -1,15 +1,18 @@
 /** Model repositories in object stores, against stand-ins of the three services (spec: model repository, section 1.9). */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '../src/client/create-client.js';
 import type { Tensor } from '../src/protocol/tensor.js';
 import { makeTensor, tensorValues } from '../src/protocol/tensor-values.js';
 import { RemoteRepository } from '../src/repository/stores/remote-repository.js';
+import { hasOpenssl, makeCertificates } from './support/certificates.js';
 import { freePort } from './support/free-port.js';
 import { type ObjectStoreStandIn, startAzurite, startGcs, startS3 } from './support/object-stores.js';
 import {
@@ -21,7 +24,8 @@ import {
 } from './support/test-server.js';
 
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;
-const PROGRAM = fileURLToPath(new URL('../../bin/triton.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PROGRAM = path.join(ROOT, 'bin/triton.js');
 const STARTERS = { s3: startS3, gs: startGcs, as: startAzurite } as const;
 type Scheme = keyof typeof STARTERS;
 const SCHEMES = Object.keys(STARTERS) as Scheme[];
@@ -81,6 +85,15 @@ async function checkServes(server: TestServer, model: string): Promise<void> {
 /** Removal goes on after the call that caused it. */
 async function untilFetched(count: number): Promise<void> {
   while (readdirSync(mount).length !== count) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function runTriton(args: readonly string[], more: Readonly<Record<string, string>>) {
+  const options = { env: { ...process.env, ...more }, timeout: 50_000 };
+  return new Promise<{ status: unknown; out: string; complaint: string }>((resolve) => {
+    execFile(process.execPath, [PROGRAM, ...args], options, (error, out, complaint) =>
+      resolve({ status: error === null ? 0 : error.code, out, complaint }),
+    );
+  });
 }
 
 for (const scheme of SCHEMES) {
@@ -203,6 +216,52 @@ suite('object stores', { timeout: 60_000 }, () => {
     assert.deepEqual(readdirSync(mount), []);
   });
 
+  test('an ONNX model serves from a store', async (t) => {
+    const store = storeOf('s3', t);
+    if (store === undefined) return;
+    const file = readFileSync(path.join(ROOT, 'fixtures/models/simple/1/model.onnx'));
+    await store.put('onnx/simple/1/model.onnx', file);
+    const server = await startTestServer([`${store.path}/onnx`]);
+    try {
+      const { input } = server.engine.model('simple', '').config;
+      assert.deepEqual(
+        input.map(({ name }) => name),
+        ['INPUT0', 'INPUT1'],
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('an endpoint over HTTPS, with an authority of its own', async (t) => {
+    const store = storeOf('s3', t);
+    if (store === undefined || !hasOpenssl()) return t.skip('no stand-in');
+    const certificates = makeCertificates();
+    const { certificate, key } = certificates.server;
+    const target = Number(/:(\d+)\//.exec(store.path)?.[1]);
+    const options = { cert: certificates.read(certificate), key: certificates.read(key) };
+    const proxy = tls.createServer(options, (socket) => {
+      const plain = net.connect(target, '127.0.0.1');
+      socket.pipe(plain).pipe(socket);
+      socket.on('error', () => plain.destroy());
+      plain.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const repository = `s3://https://127.0.0.1:${(proxy.address() as net.AddressInfo).port}/models/secure`;
+    try {
+      await putModel(store, 'secure', 'model');
+      const trusting = await runTriton(['repo', 'list', repository], { NODE_EXTRA_CA_CERTS: certificates.authority });
+      assert.equal(trusting.status, 0, trusting.complaint);
+      assert.match(trusting.out, /model .* identity .* ready/);
+      const other = await runTriton(['repo', 'list', repository], {});
+      assert.equal(other.status, 1);
+      assert.match(other.complaint, /Unable to create S3 filesystem client\. .* certificate/);
+    } finally {
+      proxy.close();
+      certificates.remove();
+    }
+  });
+
   test('a credential file has keys by the beginnings of paths', async (t) => {
     const store = storeOf('s3', t);
     if (store === undefined) return;
@@ -263,14 +322,7 @@ suite('object stores', { timeout: 60_000 }, () => {
     await store.put('checked/model/config.pbtxt', `${identityConfig('model', TENSORS)}max_batch_sise: 1\n`);
     await store.put('checked/model/1/.keep', '');
     const folder = makeRepository({});
-    const env = { ...process.env, TMPDIR: folder.path };
-    const validate = (repository: string) =>
-      new Promise<{ status: unknown; out: string; complaint: string }>((resolve) => {
-        const args = [PROGRAM, 'repo', 'validate', repository];
-        execFile(process.execPath, args, { env, timeout: 50_000 }, (error, out, complaint) =>
-          resolve({ status: error === null ? 0 : error.code, out, complaint }),
-        );
-      });
+    const validate = (repository: string) => runTriton(['repo', 'validate', repository], { TMPDIR: folder.path });
     try {
       const { status, out } = await validate(`${store.path}/checked`);
       assert.equal(status, 1);

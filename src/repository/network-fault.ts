@@ -12,9 +12,10 @@ export function innermostText(reason: unknown): string {
   return inner instanceof Error ? inner.message : String(inner);
 }
 
-/** True when another attempt would most likely fail the same way. */
+/** True when another attempt would most likely fail the same way; a certificate that is not trusted stays so. */
 export function isLasting(reason: unknown): boolean {
-  return LASTING.has((innermost(reason) as NodeJS.ErrnoException | undefined)?.code ?? '');
+  const code = (innermost(reason) as NodeJS.ErrnoException | undefined)?.code ?? '';
+  return LASTING.has(code) || /CERT|_SSL_|^UNABLE_TO_/.test(code);
 }
 
 /** True for a status of HTTP after which another attempt makes sense. */

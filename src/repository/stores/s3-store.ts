@@ -36,7 +36,7 @@ class S3Store implements ObjectStore {
 
   async check(): Promise<void> {
     try {
-      await this.#page(this.root === '' ? { delimiter: '/' } : { delimiter: '/', prefix: `${this.root}/` });
+      await this.#page(this.root === '' ? {} : { prefix: `${this.root}/` });
     } catch (reason) {
       throw clientError(reason);
     }
@@ -44,12 +44,11 @@ class S3Store implements ObjectStore {
 
   async list(prefix: string, folders: boolean): Promise<StoreListing> {
     const objects: StoredObject[] = [];
-    const names: string[] = [];
+    const names = new Set<string>();
     let token = '';
     do {
       const root = readXml(
         await this.#page({
-          ...(folders ? { delimiter: '/' } : {}),
           ...(prefix === '' ? {} : { prefix }),
           ...(token === '' ? {} : { 'continuation-token': token }),
         }).catch((reason: unknown) => {
@@ -60,18 +59,22 @@ class S3Store implements ObjectStore {
       const encoded = childText(root, 'EncodingType') === 'url';
       const nameOf = (text: string): string => (encoded ? decodeURIComponent(text.replaceAll('+', ' ')) : text);
       for (const each of children(root, 'Contents')) {
+        const key = nameOf(childText(each, 'Key'));
+        // Folders are made of the whole listing: there are servers whose own grouping leaves out some.
+        const slash = folders ? key.indexOf('/', prefix.length) : -1;
+        if (slash >= 0) {
+          names.add(key.slice(prefix.length, slash));
+          continue;
+        }
         objects.push({
-          key: nameOf(childText(each, 'Key')),
+          key,
           size: Number(childText(each, 'Size')),
           version: childText(each, 'ETag') || childText(each, 'LastModified'),
         });
       }
-      for (const each of children(root, 'CommonPrefixes')) {
-        names.push(nameOf(childText(each, 'Prefix')).slice(prefix.length, -1));
-      }
       token = childText(root, 'IsTruncated') === 'true' ? childText(root, 'NextContinuationToken') : '';
     } while (token !== '');
-    return { objects, folders: names };
+    return { objects, folders: [...names] };
   }
 
   async read({ key, version }: StoredObject): Promise<Readable> {
