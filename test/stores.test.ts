@@ -1,6 +1,6 @@
 /** Model repositories in object stores, against stand-ins of the three services (spec: model repository, section 1.9). */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { makeTensor, tensorValues } from '../src/protocol/tensor-values.js';
 import { RemoteRepository } from '../src/repository/stores/remote-repository.js';
 import { hasOpenssl, makeCertificates } from './support/certificates.js';
 import { freePort } from './support/free-port.js';
+import { startHttpStandIn } from './support/http-stand-in.js';
 import { type ObjectStoreStandIn, startAzurite, startGcs, startS3 } from './support/object-stores.js';
 import {
   identityConfig,
@@ -26,6 +27,8 @@ import {
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = path.join(ROOT, 'bin/triton.js');
+/** The stand-ins may have to be installed first. */
+const LIMIT_MS = 175_000;
 const STARTERS = { s3: startS3, gs: startGcs, as: startAzurite } as const;
 type Scheme = keyof typeof STARTERS;
 const SCHEMES = Object.keys(STARTERS) as Scheme[];
@@ -97,7 +100,7 @@ function runTriton(args: readonly string[], more: Readonly<Record<string, string
 }
 
 for (const scheme of SCHEMES) {
-  suite(`${scheme}://`, { timeout: 60_000 }, () => {
+  suite(`${scheme}://`, { timeout: LIMIT_MS }, () => {
     test('a polling server follows what is changed, added and removed', async (t) => {
       const store = storeOf(scheme, t);
       if (store === undefined) return;
@@ -105,6 +108,7 @@ for (const scheme of SCHEMES) {
       const args = ['--model-control-mode=poll', '--repository-poll-secs=1'];
       const server = await startTestServer([`${store.path}/poll/models`], args);
       try {
+        assert.ok(server.logText().includes(`fetching model 'first' from ${store.path}/poll/models: 2 objects, `));
         await checkServes(server, 'first');
         await store.put('poll/models/first/config.pbtxt', identityConfig('first', TENSORS, 'max_batch_size: 2'));
         await server.logged("successfully unloaded 'first' version 1");
@@ -164,7 +168,7 @@ for (const scheme of SCHEMES) {
   });
 }
 
-suite('object stores', { timeout: 60_000 }, () => {
+suite('object stores', { timeout: LIMIT_MS }, () => {
   test('missing buckets and wrong keys are told with the original texts', async (t) => {
     const { s3, gs, as } = stores;
     if (s3 === undefined || gs === undefined || as === undefined) return t.skip('a stand-in is missing');
@@ -214,6 +218,35 @@ suite('object stores', { timeout: 60_000 }, () => {
       local.remove();
     }
     assert.deepEqual(readdirSync(mount), []);
+  });
+
+  test('a command that is interrupted while it fetches leaves nothing behind', async () => {
+    const folder = makeRepository({});
+    const page =
+      '<ListBucketResult><Contents><Key>m/1/file</Key><ETag>"t"</ETag><Size>4</Size></Contents></ListBucketResult>';
+    let onFetch = (): void => {};
+    const store = await startHttpStandIn(({ url }) => {
+      if (url.pathname === '/bucket/') return { body: page };
+      onFetch();
+      return { silent: true };
+    });
+    try {
+      const args = [PROGRAM, 'repo', 'validate', `s3://${store.host}/bucket`];
+      const env = { ...process.env, TMPDIR: folder.path, AWS_EC2_METADATA_DISABLED: 'true' };
+      const child = spawn(process.execPath, args, { env, stdio: 'ignore', timeout: 50_000 });
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      await new Promise<void>((resolve, reject) => {
+        onFetch = resolve;
+        child.once('close', (status) => reject(new Error(`ended with status ${status}`)));
+      });
+      assert.equal(readdirSync(folder.path).length, 1);
+      child.kill('SIGINT');
+      assert.equal(await ended, 130);
+      assert.deepEqual(readdirSync(folder.path), []);
+    } finally {
+      store.close();
+      folder.remove();
+    }
   });
 
   test('an ONNX model serves from a store', async (t) => {

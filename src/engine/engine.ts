@@ -3,6 +3,7 @@ import { nativeActivity } from '../backends/native-activity.js';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
+import { removeFetchedFoldersNow } from '../repository/stores/fetched-folders.js';
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';
 import type { LocalCache } from './cache/local-cache.js';
@@ -262,6 +263,7 @@ export class Engine implements InferenceEngine {
   exitNow(code: number): never {
     if (nativeActivity() > 0) {
       this.#options.log.error('a model is still running and cannot be interrupted: the process ends itself by SIGKILL');
+      removeFetchedFoldersNow();
       process.kill(process.pid, 'SIGKILL');
     }
     process.exit(code);

@@ -16,6 +16,8 @@ export interface GivenAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly cut?: number;
+  /** No answer comes. */
+  readonly silent?: boolean;
 }
 
 /** A server on a free port of 127.0.0.1. */
@@ -32,7 +34,8 @@ export async function startHttpStandIn(answer: (request: ReceivedRequest) => Giv
         body: Buffer.concat(chunks).toString(),
       };
       requests.push(received);
-      const { status = 200, headers = {}, body = '', cut } = answer(received);
+      const { status = 200, headers = {}, body = '', cut, silent = false } = answer(received);
+      if (silent) return;
       response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers });
       if (cut === undefined) response.end(body);
       else response.write(body.slice(0, cut), () => response.destroy());

@@ -34,7 +34,9 @@ export async function pollPlace(
   let folder = place.directory;
   let signature = '';
   try {
-    if (place.remote !== undefined) ({ folder, signature } = await place.remote.fetch(place.name));
+    if (place.remote !== undefined) {
+      ({ folder, signature } = await place.remote.fetch(place.name, (line) => log.info(line)));
+    }
     times = await modificationTimes(folder, log);
     model = await pollModel(folder, place.name, {
       autoComplete,

@@ -10,7 +10,7 @@ const folders = new Set<string>();
 /** Makes an empty folder in `parent`, or where the system keeps such. */
 export async function makeFetchedFolder(parent: string | undefined): Promise<string> {
   const folder = await mkdtemp(path.join(parent || os.tmpdir(), 'folder'));
-  if (folders.size === 0) process.once('exit', removeAll);
+  if (folders.size === 0) process.once('exit', removeFetchedFoldersNow);
   folders.add(folder);
   return folder;
 }
@@ -19,9 +19,10 @@ export async function makeFetchedFolder(parent: string | undefined): Promise<str
 export async function removeFetchedFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   folders.delete(folder);
-  if (folders.size === 0) process.off('exit', removeAll);
+  if (folders.size === 0) process.off('exit', removeFetchedFoldersNow);
 }
 
-function removeAll(): void {
+/** Removes all of them, for a process that ends without its `exit` event. */
+export function removeFetchedFoldersNow(): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }

@@ -4,6 +4,8 @@ import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
 import { RemoteRepository } from './remote-repository.js';
 import { storeScheme } from './store-path.js';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Repositories on this machine. */
 export interface LocalCopies {
   /** The folders to look at, in the order of the paths; local paths are themselves. */
@@ -16,7 +18,11 @@ export interface LocalCopies {
 /** Fetches all models of the repositories that lie in object stores. Throws the errors of a server's start. */
 export async function localCopies(paths: readonly string[]): Promise<LocalCopies> {
   const copies = new Map<string, string>();
+  // The end of the process removes the folders, but a signal would end it without that.
+  const onSignal = (_: NodeJS.Signals, number: number): void => process.exit(128 + number);
+  if (paths.some((each) => storeScheme(each) !== undefined)) for (const name of SIGNALS) process.on(name, onSignal);
   const remove = async (): Promise<void> => {
+    for (const name of SIGNALS) process.off(name, onSignal);
     for (const folder of copies.keys()) await removeFetchedFolder(folder);
   };
   const directories: string[] = [];
