@@ -333,6 +333,26 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     }
   });
 
+  test('a change that cannot be loaded leaves the old model serving, until it is mended', async (t) => {
+    const store = storeOf('s3', t);
+    if (store === undefined) return;
+    await putModel(store, 'broken', 'model');
+    const args = ['--model-control-mode=poll', '--repository-poll-secs=1'];
+    const server = await startTestServer([`${store.path}/broken`], args);
+    try {
+      await store.put('broken/model/config.pbtxt', 'nonsense: 1\n');
+      await server.logged("Poll failed for model directory 'model': failed to read text proto from s3:");
+      await checkServes(server, 'model');
+      await store.put('broken/model/config.pbtxt', identityConfig('model', TENSORS, 'max_batch_size: 3'));
+      await server.logged("successfully unloaded 'model' version 1");
+      await checkServes(server, 'model');
+      await untilFetched(1);
+    } finally {
+      await server.stop();
+    }
+    assert.deepEqual(readdirSync(mount), []);
+  });
+
   test('a start that fails leaves nothing behind, and names files by their place in the store', async (t) => {
     const store = storeOf('s3', t);
     if (store === undefined) return;

@@ -94,8 +94,8 @@ class S3Store implements ObjectStore {
     try {
       return await ask();
     } catch (reason) {
-      const region = reason instanceof StoreError ? reason.headers['x-amz-bucket-region'] : undefined;
-      if (typeof region !== 'string' || region === this.#region) throw reason;
+      const region = reason instanceof StoreError ? regionOf(reason) : '';
+      if (region === '' || region === this.#region) throw reason;
       this.#region = region;
       return await ask();
     }
@@ -135,6 +135,17 @@ class S3Store implements ObjectStore {
     return new TritonError('INTERNAL', `${text} due to exception: ${name}, error message: ${message}`, {
       cause: reason,
     });
+  }
+}
+
+/** The region that a refusal names; '' when there is none in it. */
+function regionOf({ headers, body }: StoreError): string {
+  const named = headers['x-amz-bucket-region'];
+  if (typeof named === 'string') return named;
+  try {
+    return childText(readXml(body), 'Region');
+  } catch {
+    return '';
   }
 }
 

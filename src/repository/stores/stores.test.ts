@@ -90,9 +90,46 @@ test('the bucket of another region is asked for there', async (t) => {
       ? { body: s3Page([]) }
       : { status: 301, headers: { 'x-amz-bucket-region': 'eu-west-1' } },
   );
-  const store = await openStore('s3://bucket', { ...KEYS, AWS_ENDPOINT_URL: `http://${server.host}` });
+  const env = { ...KEYS, AWS_ENDPOINT_URL: `http://${server.host}` };
+  const store = await openStore('s3://bucket', env);
   await store.check();
-  assert.equal(server.requests.length, 2);
+  await store.list('', true);
+  assert.equal(server.requests.length, 3);
+  const other = await standIn(t, ({ headers }) =>
+    headers.authorization?.includes('/eu-west-1/s3/') === true
+      ? { body: s3Page([]) }
+      : { status: 400, body: '<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>' },
+  );
+  await (await openStore('s3://bucket', { ...env, AWS_ENDPOINT_URL: `http://${other.host}` })).check();
+});
+
+test('an unchanged model is fetched once; folders go when nobody has taken them over', async (t) => {
+  let tag = 'first';
+  let keys = ['m/1/file'];
+  const server = await standIn(t, ({ url }) =>
+    url.pathname === '/bucket/' ? { body: s3Page(keys).replaceAll('&quot;tag&quot;', tag) } : { body: 'text' },
+  );
+  const fetches = () => server.requests.filter(({ url }) => url.pathname !== '/bucket/').length;
+  const mount = temporaryFolder(t);
+  const env = { ...KEYS, TRITON_AWS_MOUNT_DIRECTORY: mount };
+  const repository = await RemoteRepository.open(`s3://${server.host}/bucket`, env);
+  const first = await repository.fetch('m');
+  assert.equal((await repository.fetch('m')).folder, first.folder);
+  assert.equal(fetches(), 1);
+  tag = 'second';
+  const second = await repository.fetch('m');
+  assert.notEqual(second.signature, first.signature);
+  assert.deepEqual(readdirSync(mount), [path.basename(second.folder)]);
+  repository.own(second.folder);
+  tag = 'third';
+  const third = await repository.fetch('m');
+  assert.equal(readdirSync(mount).length, 2);
+  keys = [];
+  await repository.listModels();
+  assert.deepEqual(readdirSync(mount), [path.basename(second.folder)]);
+  assert.notEqual(third.folder, second.folder);
+  assert.equal(await repository.hasModel('m'), false);
+  await assert.rejects(repository.fetch('m'), { message: `failed to stat file s3://${server.host}/bucket/m` });
 });
 
 test('keys of a profile; without keys requests are not signed', async (t) => {
