@@ -36,17 +36,30 @@ const GROUPS: Readonly<Record<string, (context: BenchContext) => Promise<Row[]>>
   validate: validateRows,
 };
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    seconds: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '5' },
-  },
-});
+const OPTIONS = {
+  only: { type: 'string' },
+  seconds: { type: 'string', default: '3' },
+  rounds: { type: 'string', default: '5' },
+} as const;
 
+/** Says what was wrong with the command line, and what there is. */
+function usageError(text: string): never {
+  console.error(`bench: ${text}`);
+  console.error(`usage: npm run bench -- [--only ${Object.keys(GROUPS).join('|')}] [--seconds 3] [--rounds 5]`);
+  process.exit(2);
+}
+
+function parseOptions() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (reason) {
+    return usageError((reason as Error).message);
+  }
+}
+
+const values = parseOptions();
 const groups = Object.entries(GROUPS).filter(([name]) => values.only === undefined || name === values.only);
-if (groups.length === 0)
-  throw new Error(`no rows are called '${values.only}'; there are ${Object.keys(GROUPS).join(', ')}`);
+if (groups.length === 0) usageError(`no rows are called '${values.only}'`);
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-bench-'));
 const context: BenchContext = { folder, rounds: Number(values.rounds), seconds: Number(values.seconds) };
