@@ -12,9 +12,6 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = 
   repeat: () => import('./repeat/repeat-backend.js'),
 };
 
-/** Their names. */
-export const BUILT_IN_BACKENDS: readonly string[] = Object.keys(BUILT_IN);
-
 /** What stands in the way of well-known backends, for the log: the error text itself is the original's. */
 const MISSING: Readonly<Record<string, string>> = {
   tensorrt: 'TensorRT plans need an NVIDIA GPU and TensorRT; export the model to ONNX to run it with onnxruntime',
@@ -54,6 +51,11 @@ export class BackendRegistry {
   /** True for backends that can be found; nothing is loaded. */
   has(name: string): boolean {
     return this.#extra.has(name) || Object.hasOwn(BUILT_IN, name) || this.#pythonFile(name) !== undefined;
+  }
+
+  /** True for backends that are Python models themselves. */
+  isPythonModel(name: string): boolean {
+    return !this.#extra.has(name) && !Object.hasOwn(BUILT_IN, name) && this.#pythonFile(name) !== undefined;
   }
 
   /** The backend of a name. Rejects with the server's text when there is none. */

@@ -1,7 +1,7 @@
 /** The options of a server that decide what it makes of a repository. */
 import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
 import { findExaminer } from '../../backends/examiners.js';
-import { BUILT_IN_BACKENDS } from '../../backends/registry.js';
+import { BackendRegistry } from '../../backends/registry.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/prepare-load.js';
 import type { ValidateOptions } from '../../repository/validate-model.js';
 
@@ -35,7 +35,7 @@ export function addServerOptions(command: Commander): Commander {
     .option('--strict-model-config [value]', 'as the server; deprecated form of the above', parseBoolean)
     .option('--model-config-name <name>', 'as the server: use configs/<name>.pbtxt where it exists')
     .option('--backend-config <setting>', 'as the server: <backend>,<key>=<value> or <key>=<value>', collect, [])
-    .option('--backend-directory <path>', 'as the server: named in messages', DEFAULT_BACKEND_DIRECTORY)
+    .option('--backend-directory <path>', 'as the server: Python backends lie there', DEFAULT_BACKEND_DIRECTORY)
     .option('--repoagent-directory <path>', 'as the server: named in messages');
   for (const name of WITHOUT_EFFECT) command.addOption(new Option(`--${name} <value>`).hideHelp());
   return command;
@@ -43,8 +43,10 @@ export function addServerOptions(command: Commander): Commander {
 
 /** What the validator is to assume of the server that the options describe. */
 export async function validateOptions(flags: ServerFlags): Promise<ValidateOptions> {
-  // Every other one is reported as missing, as a server would.
-  const backends = new Set([...BUILT_IN_BACKENDS, ...flags.assumeBackend]);
+  // Every other one is reported as missing, as a server would. Backends that are Python models are found by the server's
+  // own rule; what their code would complete is not known here.
+  const registry = new BackendRegistry([], flags.backendDirectory);
+  const assumed = new Set(flags.assumeBackend);
   const gpus = flags.gpus ?? (await import('../../backends/onnxruntime/cuda.js')).usableGpus();
   const settings = flags.backendConfig.map(parseBackendConfig);
   return {
@@ -53,8 +55,8 @@ export async function validateOptions(flags: ServerFlags): Promise<ValidateOptio
     ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
     host: {
       gpus,
-      hasBackend: (name) => backends.has(name),
-      supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name),
+      hasBackend: (name) => assumed.has(name) || registry.has(name),
+      supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name) || registry.isPythonModel(name),
       backendDirectory: flags.backendDirectory,
     },
     // Settings of one backend win over those for all; later ones over earlier ones.
