@@ -14,6 +14,7 @@ import {
 import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
+import { StreamBacklog } from '../stream-backlog.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
 import { finishWithError } from './respond.js';
 
@@ -70,6 +71,7 @@ class InferStreamSession implements GrpcStreamListener {
   readonly #slots: Slot[] = [];
   readonly #pending = new Set<PendingRequest>();
   readonly #wait = new WaitForRequest();
+  readonly #backlog: StreamBacklog;
   /** Requests that have no final response yet. */
   #open = 0;
   #halfClosed = false;
@@ -80,6 +82,7 @@ class InferStreamSession implements GrpcStreamListener {
     this.#context = context;
     this.#call = call;
     this.#onEnd = onEnd;
+    this.#backlog = new StreamBacklog(context.options.streamMaxBacklog);
     this.#endOnError = call.metadata('triton_grpc_error') === 'true';
     if (context.options.grpc.responseCompression !== 'none') call.compress(context.options.grpc.responseCompression);
     call.onCancel(() => {
@@ -223,8 +226,17 @@ class InferStreamSession implements GrpcStreamListener {
   /** A peer that reads slowly is no longer read from until it has caught up. */
   #send(chunks: readonly Uint8Array[]): void {
     if (this.#ended || this.#call.send(chunks)) return;
-    this.#call.pause();
-    this.#call.onDrain(() => this.#call.resume());
+    if (this.#backlog.empty) {
+      this.#call.pause();
+      this.#call.onDrain(() => {
+        this.#backlog.clear();
+        this.#call.resume();
+      });
+    }
+    const tooSlow = this.#backlog.add(chunks.reduce((sum, { length }) => sum + length, 0));
+    if (tooSlow === undefined) return;
+    this.#context.log.warning(`stream of a gRPC client ended: ${tooSlow.message}`);
+    this.#fail(tooSlow);
   }
 
   #endIfDone(): void {

@@ -5,6 +5,7 @@ import { httpStatusOf, invalidArg, TritonError } from '../../protocol/error.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from '../../protocol/infer/generate.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
+import { StreamBacklog } from '../stream-backlog.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
 import { errorBody, JSON_HEADERS } from './respond.js';
@@ -50,12 +51,24 @@ export function generateStream(
 ): void {
   const model = context.engine.model(route.model, route.version);
   const trace = startTrace(context, route, request, reply);
+  const backlog = new StreamBacklog(context.options.streamMaxBacklog);
   let body: Http1ChunkedBody | undefined;
+  let ended = false;
   const pending = submit(context, model, request, trace, trace?.request, (response, final) => {
+    if (ended) return;
     const answer = response === undefined ? undefined : answerOf(response);
     body ??= (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
-    if (answer !== undefined) body.write(event(answer.body));
-    if (final) body.end();
+    if (answer !== undefined && !body.write(event(answer.body))) {
+      if (backlog.empty) body.onDrain(() => backlog.clear());
+      const tooSlow = backlog.add(answer.body.length);
+      if (tooSlow !== undefined) {
+        context.log.warning(`stream of model '${route.model}' ended: ${tooSlow.message}`);
+        body.write(event(errorBody(tooSlow.message)));
+        pending.cancel();
+      }
+      ended = tooSlow !== undefined;
+    }
+    if (final || ended) body.end();
   });
   reply.onClose(() => pending.cancel());
 }

@@ -1,7 +1,7 @@
 import { PROTOCOL_VERSION } from '../../protocol/release.js';
 import { isLogFormat, type LogFormat } from '../log/format.js';
 import { type OptionSpec, option, text } from './option-spec.js';
-import { BadOption, parseBool, parseInt32 } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parseInt64 } from './parse-value.js';
 
 const LOGGING = 'Logging';
 
@@ -22,6 +22,14 @@ const SERVER: OptionSpec[] = [
     parseInt32,
     (d, v) => (d.exitTimeoutSeconds = Math.max(v, 0)),
     'Seconds that a stop waits for requests in flight before it cuts them. Default 30.',
+  ),
+  option(
+    'Server',
+    'stream-max-backlog',
+    'integer',
+    parseInt64,
+    (d, v) => (d.streamMaxBacklog = Math.max(v, 0)),
+    'Bytes of responses that may wait for a client that reads its stream slowly; more end the stream. 0 = no limit. Default 268435456.',
   ),
 ];
 

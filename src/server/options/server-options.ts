@@ -118,6 +118,8 @@ export interface ServerOptions {
   /** One line per option that was given and changes nothing here. */
   readonly notes: readonly string[];
   readonly exitTimeoutSeconds: number;
+  /** Bytes of responses that may wait for a client that reads its stream slowly; 0 = no limit. */
+  readonly streamMaxBacklog: number;
   readonly log: Readonly<LogSettings>;
   readonly repositories: readonly string[];
   readonly exitOnError: boolean;
@@ -174,6 +176,7 @@ export function defaultServerOptions(): OptionsDraft {
     version: PROTOCOL_VERSION,
     notes: [],
     exitTimeoutSeconds: 30,
+    streamMaxBacklog: 268435456,
     log: { info: true, warning: true, error: true, verboseLevel: 0, format: 'default', file: '' },
     repositories: [],
     exitOnError: true,
