@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import test, { type TestContext } from 'node:test';
 import * as grpc from '@grpc/grpc-js';
@@ -372,4 +373,52 @@ test('a connection that is old enough is renewed without an error', async (t) =>
     assert.equal((await peer.unary('Echo', Buffer.from(`m${i}`))).toString(), `m${i}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+});
+
+test('pings while one large message comes are welcome', async (t) => {
+  const large = Buffer.alloc(64 << 20, 1);
+  const { connections } = await start(t, {});
+  const methods = new Map<string, GrpcMethod>([
+    [
+      '/t.S/Large',
+      {
+        kind: 'unary',
+        handle(call) {
+          call.send(large);
+          call.finish(0);
+        },
+      },
+    ],
+  ]);
+  const server = net.createServer({ allowHalfOpen: true }, (socket) =>
+    connections.push(serveGrpc(socket, methods, {})),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.after(() => {
+    session.destroy();
+    server.close();
+  });
+  const request = session.request({ ':method': 'POST', ':path': '/t.S/Large', 'content-type': 'application/grpc' });
+  request.end(Buffer.alloc(5));
+  let size = 0;
+  let pings = 0;
+  // As gRPC's own clients measure the line: the next ping leaves when the last was answered.
+  const ping = (): void => {
+    if (!session.closed && !session.destroyed) {
+      session.ping(() => {
+        pings++;
+        if (size < large.length) ping();
+      });
+    }
+  };
+  request.once('data', ping);
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+  });
+  session.on('goaway', (code) => assert.fail(`GOAWAY ${code} after ${pings} pings`));
+  await once(request, 'end');
+  assert.equal(size, large.length + 5);
+  assert.ok(pings > 10, `${pings} pings`);
 });
