@@ -1,6 +1,6 @@
 /** The modes of model management, with real servers and the project's own clients (spec: model repository, section 8). */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -68,7 +68,13 @@ async function withServer(
           writeFileSync(target, content);
         }
       },
-      remove: (name) => rmSync(path.join(repository.path, name), { recursive: true }),
+      remove(name) {
+        const target = path.join(repository.path, name);
+        rmSync(target, { recursive: true });
+        // File systems keep times in steps of some milliseconds: a change right behind another may show none.
+        const later = new Date(Date.now() + 2000);
+        utimesSync(path.dirname(target), later, later);
+      },
     });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
