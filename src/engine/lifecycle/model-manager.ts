@@ -1,33 +1,19 @@
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { removeFetchedFolder } from '../../repository/stores/fetched-folders.js';
-import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
 import type { IndexEntry, LoadParameters } from '../engine-api.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options.js';
-import { removeFileOverride, writeFileOverride } from './file-override.js';
+import { writeFileOverride } from './file-override.js';
 import { requireReady } from './find-ready.js';
 import { ModelGraph } from './model-graph.js';
 import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
 import type { ModelPlace } from './model-place.js';
 import { type Polled, pollPlace } from './model-poller.js';
 import type { ModelRecord } from './model-record.js';
-import { isModified, type ModificationTimes, modificationTimes, unchangedVersions } from './modification-times.js';
+import { unchangedVersions } from './modification-times.js';
+import { PolledModels } from './polled-models.js';
 import { Repositories } from './repositories.js';
-
-/** What was polled of a model when it was loaded last. */
-interface ModelInfo {
-  readonly directory: string;
-  /** Folder that it serves from; another one when its files were fetched. */
-  readonly folder: string;
-  readonly remote: RemoteRepository | undefined;
-  readonly signature: string;
-  readonly times: ModificationTimes;
-  /** A later load of unchanged files keeps an override of the configuration. */
-  readonly override: string | undefined;
-  readonly temporary: boolean;
-}
 
 /** Stands for all models where operations wait for each other; no model is called so. */
 const ANY_MODEL = '*';
@@ -40,10 +26,7 @@ export class ModelManager {
   readonly #options: EngineOptions;
   readonly #repositories: Repositories;
   readonly #graph: ModelGraph;
-  /** The models of the graph as they were polled last, by id. */
-  readonly #polled = new Map<string, Polled>();
-  /** Those that were loaded, or refused for good, by id; a model without an entry counts as changed. */
-  readonly #infos = new Map<string, ModelInfo>();
+  readonly #polled: PolledModels;
   /** By name: the last operation on models that are called so or that ensembles connect with them. */
   readonly #operations = new Map<string, Promise<unknown>>();
 
@@ -52,6 +35,7 @@ export class ModelManager {
     this.#repositories = repositories;
     this.lifecycle = new ModelLifecycle(context);
     this.#graph = new ModelGraph(this.lifecycle.records);
+    this.#polled = new PolledModels(context.options.log, () => this.lifecycle.settled());
   }
 
   /** Throws when a repository is no directory that can be listed. */
@@ -84,7 +68,7 @@ export class ModelManager {
       const gone = this.#graph.places().filter(({ id }) => !there.has(id));
       const changed = await Promise.all(
         places.map(async (place) =>
-          (await this.#isUnchanged(place)) ? undefined : await pollPlace(this.#options, place, undefined),
+          (await this.#polled.isUnchanged(place)) ? undefined : await pollPlace(this.#options, place, undefined),
         ),
       );
       await this.#change(
@@ -177,11 +161,7 @@ export class ModelManager {
     await Promise.allSettled(this.#operations.values());
     for (const id of this.lifecycle.records.keys()) this.lifecycle.unload(id);
     await this.lifecycle.settled();
-    for (const { temporary, directory } of this.#infos.values()) if (temporary) await this.#removeFolder(directory);
-    const fetched = [...this.#polled.values()].map(({ place, folder }) => ({ remote: place.remote, folder }));
-    for (const { remote, folder } of [...fetched, ...this.#infos.values()]) {
-      if (remote !== undefined) await this.#removeFolder(folder, removeFetchedFolder);
-    }
+    await this.#polled.removeAll();
     await this.#repositories.close();
   }
 
@@ -265,11 +245,11 @@ export class ModelManager {
     const configs: ModelConfig[] = [];
     for (const place of places) {
       const override = round.asked ? round.parameters.config : undefined;
-      const unchanged = await this.#isUnchanged(place);
+      const unchanged = await this.#polled.isUnchanged(place);
       const serves = (this.lifecycle.records.get(place.id)?.ready.length ?? 0) > 0;
       let config = this.#graph.config(place.id);
       if (!unchanged || override !== undefined || !serves) {
-        const kept = unchanged ? this.#infos.get(place.id)?.override : undefined;
+        const kept = unchanged ? this.#polled.info(place.id)?.override : undefined;
         const polled = await pollPlace(this.#options, place, override ?? kept);
         if (polled === undefined) complete = false;
         else round.entries.push({ ...polled, asked: round.asked });
@@ -303,7 +283,7 @@ export class ModelManager {
     const error =
       polled === undefined ? failure : (await this.#change([{ ...polled, temporary: true }], [])).get(place.id);
     if (error === undefined) return;
-    await this.#removeFolder(directory);
+    await this.#polled.removeOverride(directory);
     throw error;
   }
 
@@ -319,8 +299,7 @@ export class ModelManager {
     }
     for (const entry of polled) {
       this.#graph.set(entry.place, entry.model.config, entry.asked);
-      this.#polled.set(entry.place.id, entry);
-      entry.place.remote?.own(entry.folder);
+      this.#polled.set(entry);
     }
     const changed = polled.map(({ place }) => place);
     const touched = new Set([...changed.map(({ id }) => id), ...this.#graph.usersOf([...gone, ...changed])]);
@@ -348,11 +327,9 @@ export class ModelManager {
     await Promise.all([...touched].map(run));
     for (const { id } of gone) {
       this.lifecycle.unload(id);
-      const info = this.#infos.get(id);
-      this.#infos.delete(id);
-      if (info !== undefined) this.#dispose(info);
+      this.#polled.forget(id);
     }
-    for (const { place, folder } of replaced) this.#disposeFetched(place.remote, folder);
+    for (const { place, folder } of replaced) this.#polled.releaseFetched(place.remote, folder);
     return errors;
   }
 
@@ -367,32 +344,14 @@ export class ModelManager {
     this.lifecycle.unload(id);
     errors.set(id, new TritonError('INVALID_ARG', `load failed for model '${id}': ${fault.message}\n`));
     // Looking at its files again would mend nothing: it is looked at again when its members change.
-    this.#remember(this.#polled.get(id) as Polled);
+    this.#polled.remember(this.#polled.get(id) as Polled);
     return true;
-  }
-
-  async #isUnchanged(place: ModelPlace): Promise<boolean> {
-    const info = this.#infos.get(place.id);
-    if (info === undefined || info.directory !== place.directory) return false;
-    if (place.remote !== undefined) return await this.#isUnchangedIn(place.remote, place, info);
-    return !isModified(info.times, await modificationTimes(place.directory, this.#options.log));
-  }
-
-  /** A store that cannot be reached for a while has not changed its models. */
-  async #isUnchangedIn(remote: RemoteRepository, { name, directory }: ModelPlace, info: ModelInfo): Promise<boolean> {
-    try {
-      return (await remote.signature(name)) === info.signature;
-    } catch (reason) {
-      const text = TritonError.from(reason).toStatusText();
-      this.#options.log.error(`Failed to determine modification time for '${directory}': ${text}`);
-      return true;
-    }
   }
 
   /** Loads a model; returns the error that a load call for it gets. */
   async #loadPolled(polled: Polled): Promise<TritonError | undefined> {
     const { place, folder, model, times, temporary } = polled;
-    const before = this.#infos.get(place.id);
+    const before = this.#polled.info(place.id);
     // Versions of fetched models are never kept: the folder that they serve from goes away.
     const isLocal = place.remote === undefined && before?.directory === place.directory;
     const comparable = isLocal && !temporary && !this.#isEnsemble(place.id);
@@ -407,7 +366,7 @@ export class ModelManager {
     } catch (reason) {
       return TritonError.from(reason);
     }
-    this.#remember(polled);
+    this.#polled.remember(polled);
     return undefined;
   }
 
@@ -425,37 +384,6 @@ export class ModelManager {
     const find: FindModel = (name, version) =>
       requireReady(this.lifecycle.records.get(places.get(name)?.id ?? name), name, version);
     return { config: { ...config, ensemble_scheduling: { ...scheduling, step } }, find };
-  }
-
-  #remember({ place, folder, signature, times, override, temporary }: Polled): void {
-    const before = this.#infos.get(place.id);
-    const { directory, remote } = place;
-    const known = temporary ? new Map() : times;
-    this.#infos.set(place.id, { directory, folder, remote, signature, times: known, override, temporary });
-    if (before !== undefined && before.folder !== folder) this.#dispose(before);
-  }
-
-  /** Removes the folder of files that were fetched or came with a load call when nothing serves from it any more. */
-  #dispose({ temporary, directory, folder, remote }: ModelInfo): void {
-    if (temporary) void this.lifecycle.settled().then(() => this.#removeFolder(directory));
-    this.#disposeFetched(remote, folder);
-  }
-
-  #disposeFetched(remote: RemoteRepository | undefined, folder: string): void {
-    if (remote === undefined) return;
-    for (const each of this.#polled.values()) if (each.folder === folder) return;
-    for (const each of this.#infos.values()) if (each.folder === folder) return;
-    remote.forget(folder);
-    void this.lifecycle.settled().then(() => this.#removeFolder(folder, removeFetchedFolder));
-  }
-
-  /** Never rejects: a temporary folder that cannot be removed is no reason to fail, but is told. */
-  async #removeFolder(directory: string, remove = removeFileOverride): Promise<void> {
-    try {
-      await remove(directory);
-    } catch (reason) {
-      this.#options.log.warning(`failed to remove the temporary folder '${directory}': ${(reason as Error).message}`);
-    }
   }
 }
 
