@@ -17,7 +17,7 @@ import {
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/models', import.meta.url));
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;
-/** Reloads of the test under load; 200 are asked for now and then. */
+/** Reloads of the test under load; `TRITON_TEST_RELOADS=200` runs its long form. */
 const RELOADS = Number(process.env['TRITON_TEST_RELOADS'] ?? 10);
 
 /** An ensemble of one step. */
