@@ -1,5 +1,6 @@
 import type { InferenceEngine } from '../engine/engine-api.js';
 import type { DecodeOptions } from '../protocol/infer/output-form.js';
+import type { ByteBudget } from '../transport/byte-budget.js';
 import type { ServerLog } from './log/server-log.js';
 import type { LogSettingsStore } from './log-settings.js';
 import type { ServerOptions } from './options/server-options.js';
@@ -16,6 +17,16 @@ export interface ServerContext {
   readonly logSettings: LogSettingsStore;
   readonly tracer: Tracer;
   readonly sharedMemory: ServerSharedMemory;
+  /** What all clients together may make the server hold. */
+  readonly budgets: ServerBudgets;
   /** How inference requests are decoded. */
   readonly decoding: { readonly http: DecodeOptions; readonly grpc: DecodeOptions };
+}
+
+/** Memory that clients can make the server hold. */
+export interface ServerBudgets {
+  /** Bytes of requests: being received, being inflated, waiting, executing (`--request-memory-limit`). */
+  readonly requests: ByteBudget;
+  /** Bytes of responses that wait for clients to read them (`--response-memory-limit`). */
+  readonly responses: ByteBudget;
 }

@@ -1,5 +1,6 @@
 import { TritonError } from '../protocol/error.js';
 import type { DecodeOptions } from '../protocol/infer/output-form.js';
+import { ByteBudget } from '../transport/byte-budget.js';
 import type { Endpoint } from './endpoint.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
 import { serveHttp } from './http/serve-http.js';
@@ -62,6 +63,10 @@ export async function startServer(
     logSettings: new LogSettingsStore(log),
     tracer: new Tracer(options.trace, log),
     sharedMemory,
+    budgets: {
+      requests: new ByteBudget(options.requestMemoryLimit || Number.POSITIVE_INFINITY),
+      responses: new ByteBudget(options.responseMemoryLimit || Number.POSITIVE_INFINITY),
+    },
     decoding: {
       http: decodeOptions(options.http.maxInputSize, sharedMemory, options),
       grpc: decodeOptions(GRPC_MAX_MESSAGE_BYTES, sharedMemory, options),

@@ -31,6 +31,22 @@ const SERVER: OptionSpec[] = [
     (d, v) => (d.streamMaxBacklog = Math.max(v, 0)),
     'Bytes of responses that may wait for a client that reads its stream slowly; more end the stream. 0 = no limit. Default 268435456.',
   ),
+  option(
+    'Server',
+    'request-memory-limit',
+    'integer',
+    parseInt64,
+    (d, v) => (d.requestMemoryLimit = Math.max(v, 0)),
+    'Bytes of requests that the server holds at a time, while they arrive, wait and execute; what exceeds them is refused. 0 = no limit. Default a quarter of the memory.',
+  ),
+  option(
+    'Server',
+    'response-memory-limit',
+    'integer',
+    parseInt64,
+    (d, v) => (d.responseMemoryLimit = Math.max(v, 0)),
+    'Bytes of responses that may wait for clients at a time; what exceeds them is refused. 0 = no limit. Default a quarter of the memory.',
+  ),
 ];
 
 const LOG: OptionSpec[] = [

@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { PROTOCOL_VERSION } from '../../protocol/release.js';
 import type { LogSettings } from '../log/server-log.js';
 
@@ -120,6 +121,10 @@ export interface ServerOptions {
   readonly exitTimeoutSeconds: number;
   /** Bytes of responses that may wait for a client that reads its stream slowly; 0 = no limit. */
   readonly streamMaxBacklog: number;
+  /** Bytes of requests that all clients together may make the server hold; 0 = no limit. */
+  readonly requestMemoryLimit: number;
+  /** Bytes of responses that may wait for all clients together; 0 = no limit. */
+  readonly responseMemoryLimit: number;
   readonly log: Readonly<LogSettings>;
   readonly repositories: readonly string[];
   readonly exitOnError: boolean;
@@ -177,6 +182,8 @@ export function defaultServerOptions(): OptionsDraft {
     notes: [],
     exitTimeoutSeconds: 30,
     streamMaxBacklog: 268435456,
+    requestMemoryLimit: quarterOfMemory(),
+    responseMemoryLimit: quarterOfMemory(),
     log: { info: true, warning: true, error: true, verboseLevel: 0, format: 'default', file: '' },
     repositories: [],
     exitOnError: true,
@@ -252,4 +259,11 @@ export function defaultServerOptions(): OptionsDraft {
     minComputeCapability: 6,
     allowClientSharedMemory: false,
   };
+}
+
+/** A quarter of the memory that this process may use: what the machine has, or less where a container sets a limit. */
+function quarterOfMemory(): number {
+  const constrained = process.constrainedMemory();
+  const machine = os.totalmem();
+  return Math.floor((constrained > 0 ? Math.min(constrained, machine) : machine) / 4);
 }
