@@ -227,7 +227,7 @@ for (const protocol of ['http', 'grpc'] as const) {
         'too few bytes',
         () => client.infer({ modelName: 'big', inputs: [{ ...inputs[0]!, shape: [2] }] }),
         'INVALID_ARG',
-        /input byte size mismatch for input 'INPUT0' for model 'big'. Expected 8, got 4$/,
+        /^input 'INPUT0' of datatype FP32 and shape \[2\] needs 8 bytes, got 4$/,
       ],
       [
         'a load without explicit control',

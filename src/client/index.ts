@@ -6,11 +6,12 @@ export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js
 export type { ModelConfig } from '../protocol/proto/model-config.js';
 export type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
 export {
+  type DatatypeValues,
   makeTensor,
   type TensorValue,
-  type TensorValues,
   tensorStrings,
   tensorValues,
+  type ValuesOf,
 } from '../protocol/tensor-values.js';
 export { type FixedDatatype, type TypedArrays, typedView } from '../protocol/typed-view.js';
 export { classifications } from './classification.js';

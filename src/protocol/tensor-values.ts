@@ -1,6 +1,6 @@
 /** Tensors from JavaScript values, and back. */
 import { decodeBytes, encodeBytes } from './bytes.js';
-import { type Datatype, elementCount } from './datatype.js';
+import { DATATYPES, type Datatype, elementCount, isDatatype } from './datatype.js';
 import { invalidArg } from './error.js';
 import { fromBf16, fromFp16, toBf16, toFp16 } from './half.js';
 import type { Tensor } from './tensor.js';
@@ -9,22 +9,106 @@ import { bytesOf, typedView } from './typed-view.js';
 /** One element: what `tensorValues` gives and `makeTensor` takes. */
 export type TensorValue = number | bigint | boolean | string | Uint8Array;
 
-/** Values of a whole tensor, flat in row-major order; a typed array of the right type is taken without copying. */
-export type TensorValues = readonly TensorValue[] | ArrayBufferView;
+/** What `makeTensor` takes for each datatype: plain values, or the typed array whose elements are those of the tensor. */
+export interface DatatypeValues {
+  /** Bytes 0 and 1 in a Uint8Array. */
+  BOOL: readonly boolean[] | Uint8Array;
+  UINT8: readonly number[] | Uint8Array | Uint8ClampedArray;
+  UINT16: readonly number[] | Uint16Array;
+  UINT32: readonly number[] | Uint32Array;
+  UINT64: readonly (bigint | number)[] | BigUint64Array;
+  INT8: readonly number[] | Int8Array;
+  INT16: readonly number[] | Int16Array;
+  INT32: readonly number[] | Int32Array;
+  INT64: readonly (bigint | number)[] | BigInt64Array;
+  /** Numbers are rounded to half precision; the elements of a Uint16Array are the 16 bits themselves. */
+  FP16: readonly number[] | Uint16Array;
+  FP32: readonly number[] | Float32Array;
+  FP64: readonly number[] | Float64Array;
+  /** Strings are encoded as UTF-8. */
+  BYTES: readonly (string | Uint8Array)[];
+  /** As FP16. */
+  BF16: readonly number[] | Uint16Array;
+}
 
 /**
- * Makes a tensor from flat values. `shape` defaults to the number of values. Numbers: bigint or number for 64-bit
- * integers, numbers for the rest; booleans for BOOL; strings (UTF-8) or bytes for BYTES. Throws INVALID_ARG when a value
- * does not fit the datatype or the number of values the shape.
+ * Values for a tensor whose datatype is D. Where the datatype is only known at run time, any list or typed array is taken,
+ * and checked then.
  */
-export function makeTensor(name: string, datatype: Datatype, values: TensorValues, shape?: readonly number[]): Tensor {
-  const data = ArrayBuffer.isView(values) ? bytesOf(values) : encodeValues(name, datatype, values);
-  const count = ArrayBuffer.isView(values) ? countOf(datatype, data) : values.length;
-  const dims = shape ?? [count];
+export type ValuesOf<D extends Datatype> = Datatype extends D
+  ? readonly TensorValue[] | ArrayBufferView
+  : DatatypeValues[D];
+
+/** Names of the typed arrays whose elements are those of a tensor of the datatype. */
+const ARRAYS: Readonly<Record<Datatype, readonly string[]>> = {
+  BOOL: ['Uint8Array'],
+  UINT8: ['Uint8Array', 'Uint8ClampedArray'],
+  UINT16: ['Uint16Array'],
+  UINT32: ['Uint32Array'],
+  UINT64: ['BigUint64Array'],
+  INT8: ['Int8Array'],
+  INT16: ['Int16Array'],
+  INT32: ['Int32Array'],
+  INT64: ['BigInt64Array'],
+  // Float16Array exists in newer runtimes only; its elements are the same 16 bits.
+  FP16: ['Uint16Array', 'Float16Array'],
+  FP32: ['Float32Array'],
+  FP64: ['Float64Array'],
+  BYTES: [],
+  BF16: ['Uint16Array'],
+};
+
+/**
+ * Makes a tensor from flat values in row-major order. `shape` defaults to the number of values. Numbers: bigint or number
+ * for 64-bit integers, numbers for the rest; booleans for BOOL; strings (UTF-8) or bytes for BYTES. The typed array of the
+ * datatype is taken without copying; any other one is refused, because its bytes would mean something else. Throws
+ * INVALID_ARG when a value does not fit the datatype or the number of values the shape.
+ */
+export function makeTensor<D extends Datatype>(
+  name: string,
+  datatype: D,
+  values: ValuesOf<D>,
+  shape?: readonly number[],
+): Tensor {
+  if (typeof name !== 'string') throw invalidArg(`the name of a tensor is a string, got ${typeof name}`);
+  if (!isDatatype(datatype)) {
+    throw invalidArg(`tensor '${name}': '${datatype}' is not a datatype; there are ${DATATYPES.join(', ')}`);
+  }
+  const given: readonly TensorValue[] | ArrayBufferView = values;
+  const data = ArrayBuffer.isView(given) ? bytesOfArray(name, datatype, given) : encodeValues(name, datatype, given);
+  const count = (given as ArrayLike<unknown>).length;
+  const dims = shape === undefined ? [count] : checkedShape(name, shape);
   if (elementCount(dims) !== count) {
     throw invalidArg(`tensor '${name}' of shape [${dims.join(',')}] needs ${elementCount(dims)} values, got ${count}`);
   }
   return { name, datatype, shape: dims, data };
+}
+
+/** The bytes of a typed array that holds elements of the datatype, without copying. */
+function bytesOfArray(name: string, datatype: Datatype, array: ArrayBufferView): Uint8Array {
+  const kind = array instanceof Uint8Array ? 'Uint8Array' : array.constructor.name;
+  const allowed = ARRAYS[datatype];
+  if (!allowed.includes(kind)) {
+    const wanted = allowed.length === 0 ? 'a list of strings or Uint8Arrays' : `a list of values or a ${allowed[0]}`;
+    throw invalidArg(
+      `tensor '${name}' of datatype ${datatype} is made of ${wanted}, got a ${kind}; ` +
+        'bytes that are in wire form already go into the `data` of a tensor',
+    );
+  }
+  const bytes = bytesOf(array);
+  if (datatype === 'BOOL') {
+    const wrong = bytes.find((byte) => byte > 1);
+    if (wrong !== undefined) throw invalidArg(`tensor '${name}' of datatype BOOL cannot hold the value ${wrong}`);
+  }
+  return bytes;
+}
+
+/** The shape of a tensor, if it is a list of dimensions. */
+function checkedShape(name: string, shape: readonly number[]): readonly number[] {
+  if (Array.isArray(shape) && shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) return shape;
+  throw invalidArg(
+    `tensor '${name}': a shape is a list of whole numbers that are not negative, got [${Array.isArray(shape) ? shape.map(String).join(',') : String(shape)}]`,
+  );
 }
 
 /** The elements of a tensor: bigint for 64-bit integers, boolean for BOOL, bytes (views) for BYTES, else numbers. */
@@ -63,6 +147,9 @@ const INTEGER_RANGES: Partial<Record<Datatype, readonly [low: number, high: numb
 const INTEGER64_RANGES = { UINT64: [0n, 2n ** 64n - 1n], INT64: [-(2n ** 63n), 2n ** 63n - 1n] } as const;
 
 function encodeValues(name: string, datatype: Datatype, values: readonly TensorValue[]): Uint8Array {
+  if (!Array.isArray(values)) {
+    throw invalidArg(`the values of tensor '${name}' are a flat list or a typed array, got ${typeof values}`);
+  }
   const wrong = (value: TensorValue): never => {
     throw invalidArg(`tensor '${name}' of datatype ${datatype} cannot hold the value ${describe(value)}`);
   };
@@ -123,11 +210,8 @@ function encodeNumbers(
   }
 }
 
-function countOf(datatype: Datatype, data: Uint8Array): number {
-  return datatype === 'BYTES' ? decodeBytes(data).length : typedView(datatype, data).length;
-}
-
 function describe(value: TensorValue): string {
   if (value instanceof Uint8Array) return `of ${value.length} bytes`;
-  return typeof value === 'string' ? JSON.stringify(value) : `${value}`;
+  if (Array.isArray(value)) return 'of a nested list: values are flat, in row-major order';
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

@@ -7,6 +7,8 @@ import { fromBinary, toBinary } from '../../protocol/proto/codec.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { create, type FieldTable, type MessageOf, type MessageSchema } from '../../protocol/proto/schema.js';
 import * as messages from '../../protocol/proto/service.js';
+import { checkCall } from '../check-call.js';
+import { checkClientOptions } from '../check-options.js';
 import type {
   CallOptions,
   ClientOptions,
@@ -32,8 +34,9 @@ import { unary } from './unary.js';
 const INFER_PATH = `${messages.SERVICE_PATH}ModelInfer`;
 const STREAM_PATH = `${messages.SERVICE_PATH}ModelStreamInfer`;
 
-/** A client over gRPC with one connection of its own. Connects at the first call. */
+/** A client over gRPC with one connection of its own. Connects at the first call. Throws INVALID_ARG for wrong options. */
 export function createGrpcClient(options: ClientOptions): InferenceServerClient {
+  checkClientOptions(options);
   return new GrpcClient(options);
 }
 
@@ -244,5 +247,6 @@ function encodeForStream(call: InferCall | PreparedCall, enableEmptyFinalRespons
 
 /** One message as one buffer: grpc-js frames whole messages only. */
 function encode(call: InferCall, enableEmptyFinalResponse: boolean): Buffer {
+  checkCall(call);
   return Buffer.concat(encodeGrpcInferRequest(call, enableEmptyFinalResponse));
 }

@@ -8,6 +8,8 @@ import {
 } from '../../protocol/infer/http-client.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { checkCall } from '../check-call.js';
+import { checkClientOptions } from '../check-options.js';
 import type {
   CallOptions,
   ClientOptions,
@@ -50,8 +52,9 @@ const DEFAULT_CONNECTIONS = 128;
 /** Bodies up to this size leave as one buffer; the chunks of larger ones are written one by one, without a copy. */
 const MAX_JOINED_BODY = 64 * 1024;
 
-/** A client over HTTP/1.1 with keep-alive connections. Nothing is sent before the first call. */
+/** A client over HTTP/1.1 with keep-alive connections. Nothing is sent before the first call. Throws INVALID_ARG for wrong options. */
 export function createHttpClient(options: ClientOptions): InferenceServerClient {
+  checkClientOptions(options);
   return new HttpClient(options);
 }
 
@@ -215,6 +218,7 @@ class HttpClient implements InferenceServerClient {
   }
 
   #encode(call: InferCall): HttpPreparedCall {
+    checkCall(call);
     const { chunks, byteLength, headerLength } = encodeHttpInferRequest(call, this.#format);
     // As the original's C++ client: the length of the JSON part is always told, the type says how inputs travel.
     const type = this.#format.binaryInputs === false ? 'application/json' : 'application/octet-stream';
