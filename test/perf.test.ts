@@ -244,3 +244,31 @@ test('TLS with certificates on both sides, over both protocols', async (t) => {
     pem.remove();
   }
 });
+
+describe('a sweep that cannot be stable', () => {
+  // No two windows are alike to the last digit.
+  const never = ['-m', 'simple', '--concurrency-range', '1:3', '-p', '100', '-r', '3', '-s', '0'];
+
+  test('stops, says at which level and why, and keeps the exit status of perf_analyzer', async () => {
+    const { status, stderr, stdout } = await perf(...at('http'), ...never, '--strict');
+    assert.equal(status, 2, stdout);
+    assert.match(
+      stderr,
+      /^stopped at level 1 of 3: concurrency 1 is not stable: in the last windows throughput varied by [\d.]+ % and latency by [\d.]+ %, the bound is 0 % \(-s\)\. Raise --measurement-interval or -s, or measure all levels with --keep-going\.$/m,
+    );
+  });
+
+  test('with --keep-going is measured to its end with marked rows; --strict has a status for that', async () => {
+    const csv = file('keep-going.csv');
+    const { status, stdout, stderr } = await perf(...at('http'), ...never, '--keep-going', '--strict', '-f', csv);
+    assert.equal(status, 4, stderr);
+    assert.equal(stdout.match(/^Concurrency: [123], throughput: .* usec \(unstable\)$/gm)?.length, 3, stdout);
+    assert.doesNotMatch(stderr, /^stopped at/m);
+    const [head = '', ...rows] = readFileSync(csv, 'utf8').trim().split('\n');
+    assert.match(head, /,Verdict$/);
+    assert.equal(rows.length, 3);
+    for (const row of rows) assert.match(row, /,unstable$/);
+    const lenient = await perf(...at('http'), ...never, '--keep-going');
+    assert.equal(lenient.status, 0, lenient.stderr);
+  });
+});

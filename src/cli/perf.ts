@@ -1,7 +1,7 @@
 /** `triton perf`: measures a model on a server, with the options and the report of perf_analyzer. */
 import { parseArgs } from '../perf/options/parse-args.js';
 import { usage } from '../perf/options/usage.js';
-import { PerfError } from '../perf/perf-error.js';
+import { PerfError, PerfExit } from '../perf/perf-error.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
 import { levelName } from '../perf/report/summary.js';
 import { PROTOCOL_VERSION } from '../protocol/release.js';
@@ -43,7 +43,7 @@ async function measure(options: Options): Promise<number> {
   const chart = options.chart || process.stdout.isTTY === true;
   const stop = watchInterrupts();
   try {
-    const { levels } = await runPerf(options, {
+    const { levels, complete } = await runPerf(options, {
       print,
       warn,
       interrupted: stop.requested,
@@ -56,7 +56,7 @@ async function measure(options: Options): Promise<number> {
       const text = levelChart(levels, options);
       if (text !== '') print(`\n${text}`);
     }
-    return 0;
+    return options.strict && !complete ? PerfExit.INCOMPLETE : PerfExit.SUCCESS;
   } finally {
     stop.end();
   }

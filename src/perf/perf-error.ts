@@ -5,6 +5,8 @@ export const PerfExit = {
   STABILITY: 2,
   /** A window held no completed request. */
   OPTION: 3,
+  /** A sweep stopped before its last level, or rows are not stable, and --strict was given. Not one of perf_analyzer's. */
+  INCOMPLETE: 4,
   /** Everything else: usage, connection, configuration, input data, load. */
   GENERIC: 99,
 } as const;

@@ -19,13 +19,14 @@ import type { LoadSetup } from './load/load-messages.js';
 import { makeSetup } from './load/make-setup.js';
 import { stabilizingNs } from './measure/latency.js';
 import { LevelMeter, loadFault } from './measure/level-meter.js';
+import type { StabilitySpread } from './measure/stability.js';
 import { MetricsPoller } from './metrics/metrics-poller.js';
 import { messageOf } from './model/message-of.js';
 import { isSequenceModel, type PerfModel, readPerfModel } from './model/perf-model.js';
 import { checkModel } from './options/check-model.js';
 import { checkSupportedFeatures, checkSupportedKind } from './options/check-supported.js';
 import type { PerfOptions } from './options/perf-options.js';
-import { PerfError, startUpError } from './perf-error.js';
+import { PerfError, PerfExit, startUpError } from './perf-error.js';
 import { runPeriodic } from './periodic/run-periodic.js';
 import { writeCsvReports } from './report/csv-report.js';
 import { formatG } from './report/format-number.js';
@@ -35,6 +36,7 @@ import type { ProgressListener } from './report/progress.js';
 import { settingsBlock } from './report/settings-block.js';
 import type { ReportedLevel } from './report/summary.js';
 import { summary } from './report/summary.js';
+import { sweepEndLine } from './report/sweep-end.js';
 import { type LevelVerdict, searchLevels } from './search-levels.js';
 import { PerfRegions } from './shared-memory/perf-regions.js';
 
@@ -56,6 +58,8 @@ export interface PerfRun {
   readonly options: PerfOptions;
   readonly model: PerfModel;
   readonly levels: readonly ReportedLevel[];
+  /** False when a sweep stopped early or a reported level is marked. */
+  readonly complete: boolean;
 }
 
 /** Measures what the options say and writes the reports. Throws a PerfError for whatever ends the run early. */
@@ -118,7 +122,7 @@ async function measureModel(measurement: Measurement): Promise<PerfRun> {
   if (options.loadMode === 'PeriodicConcurrency') {
     const level = await runPeriodic(measurement.setup, options, surroundings.interrupted);
     exportProfile(measurement, [level]);
-    return { options, model, levels: [] };
+    return { options, model, levels: [], complete: true };
   }
   const run = new Run(measurement);
   try {
@@ -133,7 +137,7 @@ async function measureModel(measurement: Measurement): Promise<PerfRun> {
   for (const line of summary(run.levels, options)) print(line);
   if (options.reportFile !== '' && run.levels.length > 0) writeCsvReports(run.levels, { options, model }, warn);
   exportProfile(measurement, run.exported);
-  return { options, model, levels: run.levels };
+  return { options, model, levels: run.levels, complete: run.complete };
 }
 
 function exportProfile({ options, model, data, surroundings }: Measurement, levels: readonly ExportedLevel[]): void {
@@ -170,6 +174,10 @@ class Run {
   readonly #client: InferenceServerClient;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #surroundings: RunSurroundings;
+  /** False once the sweep has stopped early, or a level is marked. */
+  complete = true;
+  /** How far the windows of the level measured last lie apart. */
+  #spread: StabilitySpread | undefined;
   #generator: LoadGenerator | undefined;
   #meter: LevelMeter | undefined;
   /** Connection contexts that workers have opened so far. */
@@ -189,10 +197,17 @@ class Run {
   async profile(serverStatistics: boolean): Promise<void> {
     const options = this.#options;
     const level = (value: number): Promise<LevelVerdict> => this.#level(value, serverStatistics);
-    if (options.loadMode === 'Concurrency') {
-      await searchLevels(options.search, options.concurrency, true, level);
-    } else {
-      await searchLevels(options.search, options.requestRate, false, level);
+    const isInteger = options.loadMode === 'Concurrency';
+    const range = isInteger ? options.concurrency : options.requestRate;
+    const end = await searchLevels(options, range, isInteger, level);
+    if (end === undefined) return;
+    const line = sweepEndLine(end, this.#spread, options);
+    if (line !== undefined) {
+      this.complete = false;
+      this.#surroundings.warn(line);
+    }
+    if (end.measured === 1 && !end.last.stable && !options.keepGoing) {
+      throw new PerfError('Failed to obtain stable measurement.', { exit: PerfExit.STABILITY });
     }
   }
 
@@ -223,15 +238,18 @@ class Run {
     const load = plan(options.requestCount, 'measure');
     await this.#setTraceAgain(load);
     const outcome = await meter.measure(() => generator.apply(load), isFresh, details);
+    this.#spread = outcome.spread;
     const verdict = this.#judge(
       level,
       outcome.stable,
       outcome.result && stabilizingNs(outcome.result.latency, options.percentile),
     );
-    if (verdict.met && outcome.result !== undefined) {
+    const mark = verdict.met ? undefined : verdict.overLimit ? 'over limit' : 'unstable';
+    if (mark !== undefined && options.keepGoing) this.complete = false;
+    if ((verdict.met || options.keepGoing) && outcome.result !== undefined) {
       const context = { options, model: this.#model };
       for (const line of levelReport(outcome.result, context, warn)) print(line);
-      this.levels.push({ level: shown, result: outcome.result });
+      this.levels.push({ level: shown, result: outcome.result, mark });
     }
     progress.levelEnded(shown, outcome.result, generator.threads);
     return verdict;
@@ -252,9 +270,9 @@ class Run {
     const limit = options.latencyThreshold;
     if (limit !== 0 && valueNs !== undefined && Math.floor(valueNs / 1e6) >= limit) {
       warn(`Measured latency went over the set limit of ${limit} msec. `);
-      return { met: false, stable };
+      return { met: false, stable, overLimit: true };
     }
-    if (stable) return { met: true, stable };
+    if (stable) return { met: true, stable, overLimit: false };
     if (options.loadMode !== 'Concurrency') warn('Failed to obtain stable measurement.');
     else {
       const option = options.measurementMode === 'time_windows' ? 'interval' : 'request-count';
@@ -262,7 +280,7 @@ class Run {
         `Failed to obtain stable measurement within ${options.maxTrials} measurement windows for concurrency ${formatG(level)}. Please try to increase the --measurement-${option}.`,
       );
     }
-    return { met: false, stable };
+    return { met: false, stable, overLimit: false };
   }
 
   #announce(level: number): void {

@@ -12,7 +12,14 @@ import { PerfError } from '../perf-error.js';
 import { stabilizingNs } from './latency.js';
 import { splitAtWindow } from './records.js';
 import { serverStatsBetween } from './server-stats.js';
-import { isOverLimit, isStable, isThroughputStable, STABILITY_WINDOWS } from './stability.js';
+import {
+  isOverLimit,
+  isStable,
+  isThroughputStable,
+  STABILITY_WINDOWS,
+  type StabilitySpread,
+  spreadOf,
+} from './stability.js';
 import type { ClientCounters, WindowResult } from './window.js';
 import { computeWindow, mergeWindows } from './window.js';
 
@@ -28,7 +35,9 @@ const FREE_CORES = 0.5;
 /** How a level went. */
 export interface LevelOutcome {
   readonly stable: boolean;
-  /** The merged windows; only of a stable level. */
+  /** How far the last windows lie apart. */
+  readonly spread: StabilitySpread;
+  /** The merged windows; of a level that is not stable only with --keep-going. */
   readonly result: WindowResult | undefined;
 }
 
@@ -121,7 +130,11 @@ export class LevelMeter {
     }
     return {
       stable,
-      result: stable ? mergeWindows(good, options.percentile, (line) => this.#context.warn(line)) : undefined,
+      spread: spreadOf({ throughputs, latenciesNs }),
+      result:
+        stable || options.keepGoing
+          ? mergeWindows(good, options.percentile, (line) => this.#context.warn(line))
+          : undefined,
     };
   }
 

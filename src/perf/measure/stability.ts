@@ -25,10 +25,25 @@ export function isOverLimit(history: StabilityHistory, limitMs: number): boolean
   return limitMs > 0 && last.length === STABILITY_WINDOWS && last.some((ns) => ns >= limitMs * 1e6);
 }
 
+/** How far the last windows of a level lie apart, as fractions: 0.1 = the highest is 10 % above the lowest. */
+export interface StabilitySpread {
+  readonly throughput: number;
+  readonly latency: number;
+}
+
+/** The spread of the last windows. Infinity where one of them failed or held no request. */
+export function spreadOf({ throughputs, latenciesNs }: StabilityHistory): StabilitySpread {
+  return { throughput: ratioOf(lastOf(throughputs)) - 1, latency: ratioOf(lastOf(latenciesNs)) - 1 };
+}
+
+function ratioOf(values: readonly number[]): number {
+  return Math.max(...values) / Math.min(...values);
+}
+
 function lastOf(values: readonly number[]): readonly number[] {
   return values.slice(-STABILITY_WINDOWS);
 }
 
 function within(values: readonly number[], threshold: number): boolean {
-  return Math.max(...values) / Math.min(...values) <= 1 + threshold;
+  return ratioOf(values) <= 1 + threshold;
 }

@@ -91,6 +91,13 @@ function checkSearch(options: PerfOptions): void {
       refuse('The end of the range can not be less than start of the range for binary search mode.');
     }
   }
+  if (options.keepGoing) {
+    if (options.search === 'binary')
+      refuse(
+        '--keep-going has no meaning with --binary-search: every level decides where the search goes on. Give one of them.',
+      );
+    if (endless) refuse('--keep-going needs a range with an end: nothing else would stop the sweep.');
+  }
   // A step of 0 would repeat the first level for ever (or halve a range that never shrinks below it).
   for (const [range, name] of [
     [concurrency, 'concurrency'],

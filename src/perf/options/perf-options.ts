@@ -120,6 +120,10 @@ export interface PerfOptions {
   tritonServerDirectory: string;
   modelRepository: string;
   enableMpi: boolean;
+  /** A sweep goes on after a level that is not stable or over the limit; its row is marked. */
+  keepGoing: boolean;
+  /** A sweep that stops early, or rows that are not stable, end with a status of their own. */
+  strict: boolean;
   /** Table, chart and progress although stdout is no terminal. */
   chart: boolean;
 }
@@ -209,6 +213,8 @@ export function defaultPerfOptions(): PerfOptions {
     tritonServerDirectory: '/opt/tritonserver',
     modelRepository: '',
     enableMpi: false,
+    keepGoing: false,
+    strict: false,
     chart: false,
   };
 }

@@ -17,7 +17,7 @@ export function levelTable(levels: readonly ReportedLevel[], options: PerfOption
     style: { head: [], border: [] },
     colAligns: Array.from({ length: 10 }, () => 'right' as const),
   });
-  for (const { level, result } of levels) {
+  for (const { level, result, mark } of levels) {
     const { percentilesNs, averageNs } = result.latency;
     const queue = averageOf(result.server?.queue);
     const compute =
@@ -25,7 +25,7 @@ export function levelTable(levels: readonly ReportedLevel[], options: PerfOption
       averageOf(result.server?.computeInfer) +
       averageOf(result.server?.computeOutput);
     table.push([
-      formatG(level),
+      mark === undefined ? formatG(level) : `${formatG(level)} (${mark})`,
       formatG(result.throughput),
       usec(averageNs),
       ...[50, 90, 95, 99].map((p) => usec(percentilesNs.get(p) ?? 0)),

@@ -114,6 +114,8 @@ function mainColumns(
       },
     );
   }
+  // A column that perf_analyzer does not have: only where its option asks for rows that perf_analyzer would not write.
+  if (options.keepGoing) columns.push({ header: 'Verdict', value: ({ mark }) => mark ?? 'ok' });
   if (options.verboseCsv && options.collectMetrics) {
     for (const { header, value } of GPU_COLUMNS) {
       columns.push({ header, value: ({ result }) => value(result.gpuPolls ?? []) });

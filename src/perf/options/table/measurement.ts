@@ -141,6 +141,20 @@ export const MEASUREMENT_OPTIONS: readonly PerfOption[] = [
     },
   },
   {
+    name: 'keep-going',
+    help: 'Measure every level of the range, also after one that is not stable or over the latency threshold. Its row says so.',
+    apply: ({ options }) => {
+      options.keepGoing = true;
+    },
+  },
+  {
+    name: 'strict',
+    help: 'End with status 4 when the range was not measured to its end, or (with --keep-going) not every level was stable and within the latency threshold.',
+    apply: ({ options }) => {
+      options.strict = true;
+    },
+  },
+  {
     name: 'num-of-sequences',
     value: 'count',
     help: 'Concurrent sequences in rate and interval modes. Default 4.',

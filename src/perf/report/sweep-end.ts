@@ -1,0 +1,37 @@
+import type { StabilitySpread } from '../measure/stability.js';
+import type { PerfOptions } from '../options/perf-options.js';
+import type { SweepEnd } from '../search-levels.js';
+import { formatG } from './format-number.js';
+import { levelName } from './summary.js';
+
+/**
+ * The line for a sweep that stopped before the end of its range: where, why, by how much, and what to change. Undefined
+ * when the sweep reached its end, or had none to reach.
+ */
+export function sweepEndLine(
+  end: SweepEnd,
+  spread: StabilitySpread | undefined,
+  options: PerfOptions,
+): string | undefined {
+  const { measured, planned, level, last } = end;
+  if (planned === undefined || measured >= planned || last.met) return undefined;
+  const where = `stopped at level ${measured} of ${planned}: ${levelName(options).toLowerCase()} ${formatG(level)}`;
+  const goOn = 'or measure all levels with --keep-going';
+  if (last.overLimit) {
+    return `${where} is over the latency threshold of ${options.latencyThreshold} msec. Raise -l, ${goOn}.`;
+  }
+  const window = options.measurementMode === 'time_windows' ? '--measurement-interval' : '--measurement-request-count';
+  return `${where} is not stable: ${spreadText(spread)}, the bound is ${percent(options.stabilityThreshold)} (-s). Raise ${window} or -s, ${goOn}.`;
+}
+
+function spreadText(spread: StabilitySpread | undefined): string {
+  if (spread === undefined || !Number.isFinite(spread.throughput) || !Number.isFinite(spread.latency)) {
+    return 'a measurement window held no request';
+  }
+  return `in the last windows throughput varied by ${percent(spread.throughput)} and latency by ${percent(spread.latency)}`;
+}
+
+/** `12.3 %` of a fraction. */
+function percent(fraction: number): string {
+  return `${Number((100 * fraction).toFixed(1))} %`;
+}
