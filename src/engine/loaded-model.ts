@@ -2,6 +2,7 @@ import type { BackendModel, Pace } from '../backends/backend.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
+import type { LocalCache } from './cache/local-cache.js';
 import { SYSTEM_CLOCK } from './clock.js';
 import type { ReadyModel } from './engine-api.js';
 import { activeRunners, closeInstances, type ModelInstance } from './lifecycle/model-instances.js';
@@ -28,12 +29,24 @@ export interface LoadedModelParts {
   readonly instances: readonly ModelInstance[];
   readonly scheduler: Scheduler;
   readonly log: Log;
+  /** From `nextLoadNumber`. */
+  readonly loadNumber: number;
+  /** The response cache, where the server has one: what it keeps of this version goes with it. */
+  readonly cache: LocalCache | undefined;
+}
+
+let loads = 0;
+
+/** Another number for each load of a version in this process: which of two loads under one name is meant. */
+export function nextLoadNumber(): number {
+  return ++loads;
 }
 
 /** One loaded version of a model: takes requests, knows how many are on their way, ends in an orderly manner. */
 export class LoadedModel implements ReadyModel, TaskOwner {
   readonly name: string;
   readonly version: string;
+  readonly loadNumber: number;
   /** Changes with an update of the instances only. */
   config: ModelConfig;
   readonly platform: string;
@@ -66,6 +79,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     this.#instances = parts.instances;
     this.name = config.name;
     this.version = plan.version;
+    this.loadNumber = parts.loadNumber;
     this.config = config;
     this.polledConfig = parts.polledConfig;
     this.platform = config.platform === '' ? config.backend : config.platform;
@@ -98,6 +112,13 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     if (!this.healthy) return false;
     const checks = this.#instances.flatMap(({ runner }) => runner.instance.checkReady?.() ?? []);
     return checks.length === 0 ? true : Promise.all(checks).then((answers) => answers.every(Boolean));
+  }
+
+  /** Adds the load numbers of all that answers requests to this version: its own and those of its members. */
+  addLoads(into: Set<number>): void {
+    if (into.has(this.loadNumber)) return;
+    into.add(this.loadNumber);
+    this.scheduler.addMemberLoads?.(into);
   }
 
   submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest {
@@ -195,6 +216,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     await this.drained();
     this.scheduler.stop();
     this.scheduler.close();
+    this.#parts.cache?.forget(this.loadNumber);
     try {
       await Promise.all([closeInstances(this.#instances), ...this.#retiring]);
     } finally {

@@ -1,19 +1,19 @@
 import type { ExecutionResponse } from '../../backends/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Tensor } from '../../protocol/tensor.js';
+import type { Parameters } from '../../protocol/tensor.js';
 import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { cacheKey } from './cache-key.js';
-import type { LocalCache } from './local-cache.js';
+import type { CachedResponse, LocalCache } from './local-cache.js';
 
 /** What answers from the cache need of the model. */
 export interface CachedModel {
-  readonly name: string;
-  readonly version: string;
+  /** The load number of the version. */
+  readonly load: number;
   readonly statistics: ModelStatistics;
   readonly log: Log;
 }
@@ -39,20 +39,30 @@ export class CachingScheduler implements Scheduler {
     return this.#scheduler.inFlight;
   }
 
+  addMemberLoads(loads: Set<number>): void {
+    this.#scheduler.addMemberLoads?.(loads);
+  }
+
   enqueue(task: Task): void {
     const clock = this.#clock;
     const start = clock.nowNs();
-    const key = cacheKey(this.#model.name, this.#model.version, task);
-    const outputs = this.#cache.lookUp(key);
+    const loads = this.#loads();
+    const key = cacheKey(loads, task);
+    const response = this.#cache.lookUp(key);
     const lookupNs = clock.nowNs() - start;
-    if (outputs === undefined) {
-      this.#keepAnswer(task, key, lookupNs);
+    if (response === undefined) {
+      this.#keepAnswer(task, key, loads, lookupNs);
       this.#scheduler.enqueue(task);
       return;
     }
     task.markExecuting();
     clock.soon(() => {
-      task.respond({ outputs }, true);
+      // A step of an ensemble may have been cancelled since.
+      if (task.cancelled) {
+        task.rejectCancelled();
+        return;
+      }
+      task.respond(response, true);
       this.#model.statistics.recordCacheHit(clock.nowNs() - task.startNs, start - task.startNs, lookupNs);
       task.counted(0, 0, 0);
     });
@@ -66,28 +76,46 @@ export class CachingScheduler implements Scheduler {
     this.#scheduler.close();
   }
 
-  #keepAnswer(task: Task, key: string, lookupNs: number): void {
-    let outputs: readonly Tensor[] | undefined;
+  /** The load numbers of everything that has a part in a response. Throws where a member of an ensemble does not serve. */
+  #loads(): readonly number[] {
+    const { load } = this.#model;
+    if (this.#scheduler.addMemberLoads === undefined) return [load];
+    const loads = new Set([load]);
+    this.#scheduler.addMemberLoads(loads);
+    return [...loads];
+  }
+
+  #keepAnswer(task: Task, key: string, loads: readonly number[], lookupNs: number): void {
+    let kept: CachedResponse | undefined;
     let responses = 0;
     task.onResponse = (response: ExecutionResponse | undefined, final: boolean) => {
       if (response !== undefined) {
         responses++;
-        if (response.error === undefined) outputs = response.outputs;
+        const { error, outputs, parameters = NO_PARAMETERS } = response;
+        if (error === undefined) kept = { outputs, parameters };
       }
-      if (final && responses === 1 && outputs !== undefined) this.#insert(key, outputs, lookupNs);
+      if (final && responses === 1 && kept !== undefined) this.#insert(key, kept, loads, lookupNs);
     };
   }
 
-  #insert(key: string, outputs: readonly Tensor[], lookupNs: number): void {
+  #insert(key: string, response: CachedResponse, loads: readonly number[], lookupNs: number): void {
     const start = this.#clock.nowNs();
     try {
-      if (!this.#cache.insert(key, outputs)) return;
+      // A member of an ensemble that was loaded again meanwhile may have made the response, or not.
+      if (!sameNumbers(loads, this.#loads())) return;
+      if (!this.#cache.insert(key, response, loads)) return;
     } catch (reason) {
       const { message } = TritonError.from(reason);
       this.#model.log.error(`Failed to insert key [${key}] into response cache: ${message}`);
     }
     this.#model.statistics.recordCacheMiss(lookupNs + this.#clock.nowNs() - start);
   }
+}
+
+const NO_PARAMETERS: Parameters = [];
+
+function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((number, i) => number === b[i]);
 }
 
 /** The scheduler behind the cache, where the server has one and the configuration wants it; else the scheduler itself. */

@@ -1,5 +1,5 @@
 import { TritonError } from '../../protocol/error.js';
-import type { Tensor } from '../../protocol/tensor.js';
+import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import { nowNs } from '../clock.js';
 
 /** Bytes that the original's cache keeps for itself, whatever it holds. */
@@ -10,9 +10,17 @@ const ROUNDING = 16;
 /** The smallest cache that the original can make. */
 export const SMALLEST_CACHE = 192;
 
-interface Entry {
+/** What the cache keeps of a response. */
+export interface CachedResponse {
   readonly outputs: readonly Tensor[];
+  readonly parameters: Parameters;
+}
+
+interface Entry {
+  readonly response: CachedResponse;
   readonly bytes: number;
+  /** Load numbers of the versions that made the response. */
+  readonly loads: readonly number[];
 }
 
 /** What a cache has done so far; times in ns. */
@@ -26,13 +34,16 @@ export interface CacheCounts {
 
 /**
  * Responses by key within a budget of bytes, for all models together; the one that was not used for longest goes first.
- * Sizes are counted as the original counts them, so that the same setting holds the same responses.
+ * A response lives no longer than the loaded versions that made it. Sizes are counted as Triton counts them, so that the
+ * same setting holds the same responses; response parameters, which Triton does not keep, are counted besides.
  */
 export class LocalCache {
   readonly counts: CacheCounts = { hits: 0, misses: 0, evictions: 0, lookupNs: 0, insertionNs: 0 };
   readonly #size: number;
   /** In the order of their last use, the oldest first. */
   readonly #entries = new Map<string, Entry>();
+  /** Keys of the entries that a loaded version has a part in, by its load number. */
+  readonly #keysByLoad = new Map<number, Set<string>>();
   #used = OWN_BYTES;
 
   /** `size` in bytes. Throws INTERNAL when nothing would fit into it. */
@@ -57,8 +68,8 @@ export class LocalCache {
     return this.#used / this.#size;
   }
 
-  /** The outputs under a key; they are shared and must not be written to. */
-  lookUp(key: string): readonly Tensor[] | undefined {
+  /** The response under a key; it is shared and must not be written to. */
+  lookUp(key: string): CachedResponse | undefined {
     const start = nowNs();
     const entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -69,16 +80,17 @@ export class LocalCache {
       this.#entries.set(key, entry);
     }
     this.counts.lookupNs += nowNs() - start;
-    return entry?.outputs;
+    return entry?.response;
   }
 
   /**
-   * Keeps a copy of the outputs; false when the key is there already. Throws INVALID_ARG when they could never fit.
+   * Keeps a copy of a response until one of the versions that made it, given by their load numbers, is forgotten; false
+   * when the key is there already. Throws INVALID_ARG when the response could never fit.
    */
-  insert(key: string, outputs: readonly Tensor[]): boolean {
+  insert(key: string, response: CachedResponse, loads: readonly number[]): boolean {
     const start = nowNs();
     if (this.#entries.has(key)) return false;
-    const content = contentBytes(outputs);
+    const content = contentBytes(response);
     const bytes = Math.ceil(content / ROUNDING) * ROUNDING + ENTRY_BYTES;
     if (bytes > this.#size - OWN_BYTES) {
       throw new TritonError(
@@ -88,20 +100,46 @@ export class LocalCache {
     }
     for (const [oldest, entry] of this.#entries) {
       if (this.#used + bytes <= this.#size) break;
-      this.#entries.delete(oldest);
-      this.#used -= entry.bytes;
+      this.#remove(oldest, entry);
       this.counts.evictions++;
     }
-    this.#entries.set(key, { outputs: copyOf(outputs), bytes });
+    const { parameters } = response;
+    this.#entries.set(key, { response: { outputs: copyOf(response.outputs), parameters }, bytes, loads });
     this.#used += bytes;
+    for (const load of loads) {
+      const keys = this.#keysByLoad.get(load);
+      if (keys === undefined) this.#keysByLoad.set(load, new Set([key]));
+      else keys.add(key);
+    }
     this.counts.insertionNs += nowNs() - start;
     return true;
   }
+
+  /** Drops every response that a version had a part in. To be called when it is gone. Linear in their number. */
+  forget(load: number): void {
+    for (const key of this.#keysByLoad.get(load) ?? []) this.#remove(key, this.#entries.get(key) as Entry);
+  }
+
+  #remove(key: string, { bytes, loads }: Entry): void {
+    this.#entries.delete(key);
+    this.#used -= bytes;
+    for (const load of loads) {
+      const keys = this.#keysByLoad.get(load);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keysByLoad.delete(load);
+    }
+  }
 }
 
-/** Size of a response in the form in which the original stores it. */
-function contentBytes(outputs: readonly Tensor[]): number {
+/** Bytes that a response parameter costs besides its name and its value. */
+const PARAMETER_BYTES = 32;
+
+/** Size of a response in the form in which Triton stores it, and of its parameters. */
+function contentBytes({ outputs, parameters }: CachedResponse): number {
   let bytes = 4;
+  for (const [name, value] of parameters) {
+    bytes += PARAMETER_BYTES + Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 8);
+  }
   for (const { name, datatype, shape, data } of outputs) {
     bytes += 24 + Buffer.byteLength(name) + datatype.length + 8 * shape.length + data.byteLength;
   }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { suite, test } from 'node:test';
 import {
   GatedBackend,
@@ -19,6 +22,14 @@ function config(more: string, name = 'm'): string {
   return `name: "${name}" backend: "gated" max_batch_size: 8
     input { name: "IN" data_type: TYPE_INT32 dims: [-1] } output { name: "OUT" data_type: TYPE_INT32 dims: [-1] }
     instance_group { count: 1 kind: KIND_CPU } ${more}`;
+}
+
+/** An ensemble of one step. */
+function ensembleOf(member: string, name: string, more = ''): string {
+  return `name: "${name}" platform: "ensemble" max_batch_size: 8
+    input { name: "IN" data_type: TYPE_INT32 dims: [-1] } output { name: "OUT" data_type: TYPE_INT32 dims: [-1] }
+    ensemble_scheduling { step { model_name: "${member}" model_version: -1
+      input_map { key: "IN" value: "IN" } output_map { key: "OUT" value: "OUT" } } } ${more}`;
 }
 
 const ENABLED = 'response_cache { enable: true }';
@@ -167,14 +178,10 @@ suite('the response cache', () => {
   });
 
   test('ensembles are cached as a whole, their steps by themselves', async () => {
-    const ensemble = (name: string, more: string): string => `name: "${name}" platform: "ensemble" max_batch_size: 8
-      input { name: "IN" data_type: TYPE_INT32 dims: [-1] } output { name: "OUT" data_type: TYPE_INT32 dims: [-1] }
-      ensemble_scheduling { step { model_name: "m" model_version: -1
-        input_map { key: "IN" value: "IN" } output_map { key: "OUT" value: "OUT" } } } ${more}`;
     const { engine, backend, close } = await start({
       'm/config.pbtxt': config(ENABLED),
-      'top/config.pbtxt': ensemble('top', ENABLED),
-      'plain/config.pbtxt': ensemble('plain', ''),
+      'top/config.pbtxt': ensembleOf('m', 'top', ENABLED),
+      'plain/config.pbtxt': ensembleOf('m', 'plain'),
     });
     for (let i = 0; i < 2; i++) await infer(engine.model('top', ''), request([1]));
     assert.deepEqual(await counts(engine, 'top'), {
@@ -187,6 +194,85 @@ suite('the response cache', () => {
     });
     assert.equal((await counts(engine, 'm')).hits, 2);
     assert.equal(backend.executions.length, 1);
+    await close();
+  });
+
+  test('a hit has the parameters of the response that was kept', async () => {
+    const { engine, backend, close } = await start({ 'm/config.pbtxt': config(ENABLED) });
+    backend.answer = (one) =>
+      one.respond({ outputs: [{ ...one.inputs[0]!, name: 'OUT' }], parameters: [['tokens', 7n]] }, true);
+    for (let i = 0; i < 2; i++) {
+      const answer = await infer(engine.model('m', ''), request([1]));
+      assert.deepEqual(answer.parameters, [['tokens', 7n]]);
+    }
+    assert.equal(backend.executions.length, 1);
+    await close();
+  });
+
+  /** Every response holds `value` instead of the input. */
+  const answerWith = (backend: GatedBackend, value: number): void => {
+    backend.answer = (one) => {
+      const output = { ...int32('OUT', [1, 1], [value]), datatype: 'INT32' as const };
+      one.respond({ outputs: [output] }, true);
+    };
+  };
+
+  const EXPLICIT = { ...CACHE, modelControlMode: 'explicit' as const, loadModels: ['*'] };
+
+  test('a version that was loaded again, over itself or after an unload, answers for itself', async () => {
+    const { engine, backend, write, close } = await start({ 'm/config.pbtxt': config(ENABLED) }, EXPLICIT);
+    const ask = async () => int32Values(await infer(engine.model('m', ''), request([1])), 'OUT');
+    const entries = () => engine.customMetrics().find(({ name }) => name === 'nv_cache_num_entries')!.series[0]!.value;
+    answerWith(backend, 1);
+    assert.deepEqual([await ask(), await ask()], [[1], [1]]);
+    answerWith(backend, 2);
+    write({ 'm/1/weights': 'other' });
+    await engine.load('m', {});
+    assert.deepEqual([await ask(), await ask()], [[2], [2]]);
+    await settle();
+    assert.equal(entries(), 1, 'what the replaced version made is gone');
+    answerWith(backend, 3);
+    await engine.unload('m', false);
+    await settle();
+    assert.equal(entries(), 0);
+    await engine.load('m', {});
+    assert.deepEqual([await ask(), await ask()], [[3], [3]]);
+    await close();
+  });
+
+  test('with namespaces, a model of the same name in another repository answers for itself', async () => {
+    const root = mkdtempSync(path.join(tmpdir(), 'triton-cache-'));
+    for (const repository of ['a', 'b']) {
+      for (const [model, text] of [
+        ['m', config(ENABLED)],
+        [`top_${repository}`, ensembleOf('m', `top_${repository}`)],
+      ] as const) {
+        mkdirSync(path.join(root, repository, model, '1'), { recursive: true });
+        writeFileSync(path.join(root, repository, model, 'config.pbtxt'), text);
+      }
+    }
+    const repositories = ['a', 'b'].map((repository) => path.join(root, repository));
+    const { engine, backend, log, close } = await start({}, { ...CACHE, repositories, modelNamespacing: true });
+    for (const name of ['top_a', 'top_b', 'top_a', 'top_b']) {
+      assert.equal((await infer(engine.model(name, ''), request([1]))).error, undefined, log.join('\n'));
+    }
+    assert.equal(backend.executions.length, 2, 'each repository answers once, then the cache does');
+    await close();
+    rmSync(root, { recursive: true });
+  });
+
+  test('an ensemble does not answer for a member that was loaded again, even when its own load fails', async () => {
+    const top = ensembleOf('m', 'top', ENABLED);
+    const files = { 'm/config.pbtxt': config(''), 'top/config.pbtxt': top };
+    const { engine, backend, write, log, close } = await start(files, EXPLICIT);
+    const ask = async () => int32Values(await infer(engine.model('top', ''), request([1])), 'OUT');
+    answerWith(backend, 1);
+    assert.deepEqual([await ask(), await ask()], [[1], [1]]);
+    assert.equal(backend.executions.length, 1);
+    answerWith(backend, 2);
+    write({ 'm/1/weights': 'other', 'top/config.pbtxt': `${top} version_policy { specific { versions: [7] } }` });
+    await engine.load('m', {});
+    assert.deepEqual([await ask(), await ask()], [[2], [2]], log.join('\n'));
     await close();
   });
 });

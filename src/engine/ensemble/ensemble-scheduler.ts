@@ -63,6 +63,10 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
     new EnsembleRun(this, task, outputs, members).start();
   }
 
+  addMemberLoads(loads: Set<number>): void {
+    for (const { model, version } of this.plan.steps) this.#find(model, version).addLoads(loads);
+  }
+
   stop(): void {
     this.#stopping = true;
   }

@@ -6,7 +6,7 @@ import { finishConfig } from '../../repository/prepare-load.js';
 import { behindCache } from '../cache/caching-scheduler.js';
 import type { LocalCache } from '../cache/local-cache.js';
 import { nowNs } from '../clock.js';
-import { LoadedModel } from '../loaded-model.js';
+import { LoadedModel, nextLoadNumber } from '../loaded-model.js';
 import type { Log } from '../log.js';
 import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
@@ -67,7 +67,8 @@ export async function loadEnsemble(
     find,
     stepLimiters(config, log),
   );
-  const scheduler = behindCache(runner, config, cache, { name: config.name, version, statistics, log });
+  const loadNumber = nextLoadNumber();
+  const scheduler = behindCache(runner, config, cache, { load: loadNumber, statistics, log });
   statistics.loadSeconds = (nowNs() - start) / 1e9;
   return new LoadedModel({
     config,
@@ -79,6 +80,8 @@ export async function loadEnsemble(
     instances: [],
     scheduler,
     log,
+    loadNumber,
+    cache,
   });
 }
 

@@ -20,7 +20,7 @@ import type { LocalCache } from '../cache/local-cache.js';
 import { nowNs } from '../clock.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import { loadEnsemble } from '../ensemble/load-ensemble.js';
-import { LoadedModel } from '../loaded-model.js';
+import { LoadedModel, nextLoadNumber } from '../loaded-model.js';
 import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
 import { createScheduler } from '../schedule/create-scheduler.js';
@@ -110,8 +110,8 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
     const initialStates = await readInitialStates(request.directory, config);
     const batcher = createScheduler({ config, plan, runners, statistics, initialStates, log });
-    const { name, version } = plan;
-    const scheduler = behindCache(batcher, config, context.cache, { name, version, statistics, log });
+    const loadNumber = nextLoadNumber();
+    const scheduler = behindCache(batcher, config, context.cache, { load: loadNumber, statistics, log });
     statistics.loadSeconds = (nowNs() - start) / 1e9;
     return new LoadedModel({
       config,
@@ -123,6 +123,8 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       instances,
       scheduler,
       log,
+      loadNumber,
+      cache: context.cache,
     });
   } catch (reason) {
     await discardInstances(instances, log);

@@ -14,6 +14,11 @@ export interface Scheduler {
    * nothing any more (sequences that live on it end first). Absent where there are no instances.
    */
   setRunners?(runners: readonly InstanceRunner[], unused: (runner: InstanceRunner) => void): void;
+  /**
+   * Adds the load numbers of the versions that requests run through besides the model itself (the members of an
+   * ensemble). Throws where one does not serve. Absent where there are none.
+   */
+  addMemberLoads?(loads: Set<number>): void;
   /** Ends its timers, once nothing is on its way. */
   close(): void;
 }
