@@ -2,14 +2,19 @@ import type { Duplex } from 'node:stream';
 
 /** Size of the buffers that small pieces are written into. */
 const STAGE_SIZE = 64 * 1024;
-/** Largest piece that `reserve` takes. */
-export const MAX_RESERVE = 16 * 1024;
+/** Pieces up to this size are copied behind what was appended before; larger ones are kept as they are. */
+const MAX_COPY = 16 * 1024;
 /** Pieces that are together no larger than this are copied into one buffer: cheaper than handing several to the system. */
 const JOIN_SIZE = 16 * 1024;
+/** Bytes before the payload of an HTTP/2 frame (RFC 9113, section 4.1). */
+const FRAME_HEADER_SIZE = 9;
 
 /**
  * Where small pieces of all connections of this thread are written, one behind the other. What has been handed to a
  * socket is never written to again: when a stage is full, the next one is a new buffer.
+ *
+ * Nothing outside this file can reach a stage, because whoever can index it can write into what waits for another
+ * connection. Every append takes its room, fills all of it and returns; so no byte is sent that nobody has written.
  */
 let stage = Buffer.allocUnsafeSlow(STAGE_SIZE);
 let staged = 0;
@@ -25,15 +30,15 @@ function flushWaiting(): void {
 
 /**
  * Collects what is to be sent on a socket and hands it over in one write: at the end of the turn of the event loop, or
- * when `flush` is called. One system call then carries the answers of all requests that one read brought.
+ * when `flush` is called. One system call then carries the answers of all requests that one read brought. After an
+ * append the caller sees to it that `flush` or `schedule` follows.
  */
 export class SocketWriter {
-  /** The buffer that the last `reserve` has made room in. */
-  stage: Buffer = stage;
   readonly #socket: Duplex;
   #pieces: Uint8Array[] = [];
   #size = 0;
-  /** Open piece at the end, in `stage`: not yet in `#pieces`, because the next `reserve` may continue it. */
+  /** Open piece at the end, in the stage of its time: not yet in `#pieces`, because the next append may continue it. */
+  #openStage = stage;
   #openStart = 0;
   #openEnd = 0;
   #scheduled = false;
@@ -52,44 +57,59 @@ export class SocketWriter {
     return this.#socket.writableNeedDrain;
   }
 
-  /**
-   * Makes room for `size` bytes (up to MAX_RESERVE) behind what has been collected, and returns their offset in `stage`.
-   * The caller fills all of them before anything else happens.
-   */
-  reserve(size: number): number {
-    if (staged + size > STAGE_SIZE) {
-      stage = Buffer.allocUnsafeSlow(STAGE_SIZE);
-      staged = 0;
-    }
-    const at = staged;
-    staged = at + size;
-    this.#size += size;
-    if (this.stage === stage && this.#openEnd === at && this.#openStart < at) {
-      this.#openEnd = staged;
-      return at;
-    }
-    this.#closePiece();
-    this.stage = stage;
-    this.#openStart = at;
-    this.#openEnd = staged;
-    return at;
-  }
-
-  /** Adds a piece; it must not be changed afterwards. The caller sees to it that `flush` or `schedule` follows. */
-  push(piece: Uint8Array): void {
+  /** Adds a piece as it is, without a copy; it must not be changed afterwards. */
+  append(piece: Uint8Array): void {
     if (piece.length === 0) return;
     this.#closePiece();
     this.#pieces.push(piece);
     this.#size += piece.length;
   }
 
-  /** Adds text, one byte for each character. */
-  pushLatin1(text: string): void {
-    if (text.length > MAX_RESERVE) this.push(Buffer.from(text, 'latin1'));
-    else {
-      const at = this.reserve(text.length);
-      this.stage.write(text, at, 'latin1');
+  /** Adds pieces, as copies if they are small together; they must not be changed afterwards. */
+  appendAll(pieces: readonly Uint8Array[]): void {
+    const size = sizeOf(pieces);
+    if (size > MAX_COPY) for (const piece of pieces) this.append(piece);
+    else if (size > 0) {
+      const at = this.#room(size);
+      copyTo(stage, at, pieces);
     }
+  }
+
+  /** Adds text, one byte for each character. */
+  appendLatin1(text: string): void {
+    if (text.length > MAX_COPY) this.append(Buffer.from(text, 'latin1'));
+    else if (text.length > 0) {
+      const at = this.#room(text.length);
+      stage.write(text, at, 'latin1');
+    }
+  }
+
+  /**
+   * Adds an HTTP/2 frame (RFC 9113, section 4.1): its header, and pieces of its payload as with `appendAll`. `more`:
+   * bytes of the payload that the caller appends next. Cheaper than two appends: one room for header and payload.
+   */
+  appendFrame(type: number, flags: number, streamId: number, payload: readonly Uint8Array[], more = 0): void {
+    const size = sizeOf(payload);
+    const copied = size > MAX_COPY ? 0 : size;
+    const at = this.#room(FRAME_HEADER_SIZE + copied);
+    const length = size + more;
+    stage[at] = length >>> 16;
+    stage[at + 1] = length >>> 8;
+    stage[at + 2] = length;
+    stage[at + 3] = type;
+    stage[at + 4] = flags;
+    stage[at + 5] = streamId >>> 24;
+    stage[at + 6] = streamId >>> 16;
+    stage[at + 7] = streamId >>> 8;
+    stage[at + 8] = streamId;
+    if (copied > 0) copyTo(stage, at + FRAME_HEADER_SIZE, payload);
+    else if (size > 0) for (const piece of payload) this.append(piece);
+  }
+
+  /** Adds a number as four bytes, the highest first. */
+  appendUint32(value: number): void {
+    const at = this.#room(4);
+    stage.writeUInt32BE(value, at);
   }
 
   /** Flushes at the end of this turn. */
@@ -122,19 +142,52 @@ export class SocketWriter {
     socket.uncork();
   }
 
+  /**
+   * Takes room for `size` bytes (at least 1, at most a frame header and MAX_COPY) behind what has been collected; returns
+   * its offset in `stage`, which is another buffer now if the old one was full. The caller fills all of it at once.
+   */
+  #room(size: number): number {
+    if (staged + size > STAGE_SIZE) {
+      stage = Buffer.allocUnsafeSlow(STAGE_SIZE);
+      staged = 0;
+    }
+    const at = staged;
+    staged = at + size;
+    this.#size += size;
+    if (this.#openStage === stage && this.#openEnd === at && this.#openStart < at) {
+      this.#openEnd = staged;
+      return at;
+    }
+    this.#closePiece();
+    this.#openStage = stage;
+    this.#openStart = at;
+    this.#openEnd = staged;
+    return at;
+  }
+
   #closePiece(): void {
     if (this.#openStart === this.#openEnd) return;
-    this.#pieces.push(this.stage.subarray(this.#openStart, this.#openEnd));
+    this.#pieces.push(this.#openStage.subarray(this.#openStart, this.#openEnd));
     this.#openStart = this.#openEnd;
+  }
+}
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  let size = 0;
+  for (const piece of pieces) size += piece.length;
+  return size;
+}
+
+function copyTo(target: Uint8Array, offset: number, pieces: readonly Uint8Array[]): void {
+  let at = offset;
+  for (const piece of pieces) {
+    target.set(piece, at);
+    at += piece.length;
   }
 }
 
 function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
   const whole = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
+  copyTo(whole, 0, pieces);
   return whole;
 }

@@ -261,7 +261,7 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     input.start = next;
     const head = this.#parser.head;
     this.#head = head;
-    if (head.expect) this.writer.pushLatin1(`HTTP/${head.version} 100 Continue\r\n\r\n`);
+    if (head.expect) this.writer.appendLatin1(`HTTP/${head.version} 100 Continue\r\n\r\n`);
     if (head.contentLength === 0) return this.#handle(NO_BODY);
     if (head.contentLength < 0) {
       this.#chunks = new ChunkedBody(this.#options);
@@ -339,7 +339,7 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
       const body = Buffer.from(JSON.stringify({ error: text }));
       const headers = [['Content-Type', 'application/json']] as const;
       const head = replyHead(status, headers, { length: body.length }, { version, keepAlive: false });
-      writeReply(this.writer, head, [body], body.length);
+      writeReply(this.writer, head, [body]);
     }
     this.#endAndDiscard();
   }

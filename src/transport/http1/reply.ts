@@ -1,4 +1,4 @@
-import { MAX_RESERVE, type SocketWriter } from '../socket-writer.js';
+import type { SocketWriter } from '../socket-writer.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply } from './http1-api.js';
 import { type ReplyConnection, replyHead } from './reply-head.js';
 
@@ -46,7 +46,7 @@ export class Reply implements Http1Reply {
     for (const part of parts) length += part.length;
     const head = replyHead(status, headers, { length }, this.#owner.replyConnection());
     this.#state = State.DONE;
-    writeReply(this.#owner.writer, head, parts, length);
+    writeReply(this.#owner.writer, head, parts);
     this.#owner.replied(this);
   }
 
@@ -54,7 +54,7 @@ export class Reply implements Http1Reply {
     if (this.#state === State.OPEN) {
       const head = replyHead(status, headers, 'chunked', this.#owner.replyConnection());
       this.#state = State.CHUNKED;
-      this.#owner.writer.pushLatin1(head);
+      this.#owner.writer.appendLatin1(head);
       this.#owner.wrote();
     }
     return {
@@ -87,9 +87,9 @@ export class Reply implements Http1Reply {
     if (this.#state !== State.CHUNKED || chunk.length === 0) return true;
     const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     const { writer } = this.#owner;
-    writer.pushLatin1(`${data.length.toString(16)}\r\n`);
-    writer.push(data);
-    writer.pushLatin1('\r\n');
+    writer.appendLatin1(`${data.length.toString(16)}\r\n`);
+    writer.append(data);
+    writer.appendLatin1('\r\n');
     this.#owner.wrote();
     return this.#owner.keepsUp();
   }
@@ -97,23 +97,13 @@ export class Reply implements Http1Reply {
   #end(): void {
     if (this.#state !== State.CHUNKED) return;
     this.#state = State.DONE;
-    this.#owner.writer.pushLatin1('0\r\n\r\n');
+    this.#owner.writer.appendLatin1('0\r\n\r\n');
     this.#owner.replied(this);
   }
 }
 
 /** Adds head and body to what is to be sent; a small body is copied behind the head: one buffer is cheaper than two. */
-export function writeReply(writer: SocketWriter, head: string, body: readonly Uint8Array[], length: number): void {
-  if (head.length + length > MAX_RESERVE) {
-    writer.pushLatin1(head);
-    for (const part of body) writer.push(part);
-    return;
-  }
-  let at = writer.reserve(head.length + length);
-  const { stage } = writer;
-  at += stage.write(head, at, 'latin1');
-  for (const part of body) {
-    stage.set(part, at);
-    at += part.length;
-  }
+export function writeReply(writer: SocketWriter, head: string, body: readonly Uint8Array[]): void {
+  writer.appendLatin1(head);
+  writer.appendAll(body);
 }

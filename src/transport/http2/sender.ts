@@ -1,13 +1,15 @@
-import { MAX_RESERVE, type SocketWriter } from '../socket-writer.js';
+import type { SocketWriter } from '../socket-writer.js';
 import { HpackEncoder } from './hpack/encoder.js';
 import type { HeaderSource } from './http2-api.js';
-import { Flag, FRAME_HEADER_SIZE, FrameType, INITIAL_WINDOW, MAX_WINDOW, MIN_FRAME_SIZE } from './protocol.js';
+import { Flag, FrameType, INITIAL_WINDOW, MAX_WINDOW, MIN_FRAME_SIZE } from './protocol.js';
 import type { Stream } from './stream.js';
 
 /** Data is handed to the socket as long as less than this waits there; the rest stays with its stream, where it can be dropped. */
 const SOCKET_AHEAD = 512 * 1024;
 /** Data up to this size is copied behind its frame header. */
 const COPY_SIZE = 4096;
+
+const NOTHING: readonly Uint8Array[] = [];
 
 /** Writes frames, and keeps data back as the peer's windows and the socket demand. Streams with data take turns. */
 export class Sender {
@@ -34,15 +36,15 @@ export class Sender {
 
   /** Writes a whole frame with a small payload. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
-    this.#writer.stage.set(payload, this.#frameHeader(payload.length, type, flags, streamId, payload.length));
+    this.#writer.appendFrame(type, flags, streamId, [payload]);
   }
 
   /** Writes a frame whose payload is one 32-bit number: RST_STREAM, WINDOW_UPDATE. */
   numberFrame(type: number, streamId: number, value: number): void {
     // A window that is given back shows that data came: as in gRPC's own servers, that makes a ping welcome.
     if (type === FrameType.WINDOW_UPDATE) this.answered++;
-    const at = this.#frameHeader(4, type, 0, streamId, 4);
-    this.#writer.stage.writeUInt32BE(value, at);
+    this.#writer.appendFrame(type, 0, streamId, NOTHING, 4);
+    this.#writer.appendUint32(value);
   }
 
   headers(stream: Stream, source: HeaderSource, end: boolean): void {
@@ -124,7 +126,7 @@ export class Sender {
 
   /** Writes the last frame of a stream. */
   #finish(stream: Stream, end: HeaderSource | 'none'): void {
-    if (end === 'none') this.#frameHeader(0, FrameType.DATA, Flag.END_STREAM, stream.id, 0);
+    if (end === 'none') this.#writer.appendFrame(FrameType.DATA, Flag.END_STREAM, stream.id, NOTHING);
     else this.#headerBlock(stream.id, end(this.encoder), true);
     stream.trailers = undefined;
     stream.localEnded = true;
@@ -134,12 +136,7 @@ export class Sender {
   #smallData(stream: Stream, pieces: readonly Uint8Array[], size: number): void {
     stream.sendWindow -= size;
     this.window -= size;
-    let at = this.#frameHeader(size, FrameType.DATA, 0, stream.id, size);
-    const { stage } = this.#writer;
-    for (const piece of pieces) {
-      stage.set(piece, at);
-      at += piece.length;
-    }
+    this.#writer.appendFrame(FrameType.DATA, 0, stream.id, pieces);
   }
 
   /** One frame of a stream's waiting data. */
@@ -150,14 +147,14 @@ export class Sender {
     stream.queued -= size;
     // Each frame counts: gRPC's clients ping many times while one large message comes, to measure the line.
     this.answered++;
-    this.#frameHeader(size, FrameType.DATA, 0, stream.id, 0);
+    this.#writer.appendFrame(FrameType.DATA, 0, stream.id, NOTHING, size);
     let left = size;
     let used = 0;
     while (left > 0) {
       const piece = stream.pieces[used]!;
       const start = stream.sentOfFirst;
       const take = Math.min(left, piece.length - start);
-      this.#writer.push(take === piece.length ? piece : piece.subarray(start, start + take));
+      this.#writer.append(take === piece.length ? piece : piece.subarray(start, start + take));
       left -= take;
       if (start + take === piece.length) {
         used++;
@@ -174,32 +171,10 @@ export class Sender {
     do {
       const size = Math.min(block.length - at, this.maxFrameSize);
       if (at + size === block.length) flags |= Flag.END_HEADERS;
-      if (size <= MAX_RESERVE - FRAME_HEADER_SIZE) {
-        const target = this.#frameHeader(size, type, flags, streamId, size);
-        this.#writer.stage.set(size === block.length ? block : block.subarray(at, at + size), target);
-      } else {
-        this.#frameHeader(size, type, flags, streamId, 0);
-        this.#writer.push(block.subarray(at, at + size));
-      }
+      this.#writer.appendFrame(type, flags, streamId, [size === block.length ? block : block.subarray(at, at + size)]);
       at += size;
       type = FrameType.CONTINUATION;
       flags = 0;
     } while (at < block.length);
-  }
-
-  /** Writes a frame header and makes room for `room` bytes of payload behind it; returns their offset in the stage. */
-  #frameHeader(length: number, type: number, flags: number, streamId: number, room: number): number {
-    const at = this.#writer.reserve(FRAME_HEADER_SIZE + room);
-    const { stage } = this.#writer;
-    stage[at] = length >>> 16;
-    stage[at + 1] = length >>> 8;
-    stage[at + 2] = length;
-    stage[at + 3] = type;
-    stage[at + 4] = flags;
-    stage[at + 5] = streamId >>> 24;
-    stage[at + 6] = streamId >>> 16;
-    stage[at + 7] = streamId >>> 8;
-    stage[at + 8] = streamId;
-    return at + FRAME_HEADER_SIZE;
   }
 }
