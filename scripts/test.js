@@ -22,7 +22,8 @@ const result = spawnSync(
     '--test-reporter-destination=stdout',
     ...files,
   ],
-  { stdio: 'inherit' },
+  // What tests load of onnxruntime-node themselves sends nothing either (src/backends/onnxruntime/ort-telemetry.ts).
+  { stdio: 'inherit', env: { ORT_DISABLE_TELEMETRY: '1', ...process.env } },
 );
 process.exit(result.status ?? 1);
 

@@ -3,6 +3,8 @@
  * exit status (never process.exit: instances in worker threads must end by themselves first).
  */
 import { readFileSync } from 'node:fs';
+// First of all: what is set here holds for every thread and process that any command starts.
+import '../backends/onnxruntime/ort-telemetry.js';
 import { PROTOCOL_VERSION } from '../protocol/release.js';
 
 /** A subcommand: gets its own arguments, resolves to the exit status. */

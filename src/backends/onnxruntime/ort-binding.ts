@@ -4,6 +4,7 @@
  * public API refuses to describe. The package's version is pinned exactly, as this is not its public interface.
  */
 import { createRequire } from 'node:module';
+import './ort-telemetry.js';
 
 /** A tensor of onnxruntime-common. */
 export interface OrtTensor {

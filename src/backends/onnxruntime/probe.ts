@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import './ort-telemetry.js';
 import { TritonError } from '../../protocol/error.js';
 import { enterNative } from '../native-activity.js';
 import type { OpenRequest, SessionInfo } from './open-session.js';
