@@ -73,3 +73,34 @@ Serve it with: triton serve --model-repository 'my models'
     assert.deepEqual(readdirSync(root), ['my models']);
   });
 });
+
+describe('triton repo add where nothing can be made', () => {
+  it('ends with an error, also where the system reports ENOENT for ever', () => {
+    for (const repository of ['/proc/x', '/proc/x/y', '/dev/null/x']) {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [TRITON, 'repo', 'add', SIMPLE, '--repository', repository],
+        { cwd: root, encoding: 'utf8', timeout: 60_000 },
+      );
+      assert.equal(status, 1, repository);
+      assert.match(stderr, /^triton repo add: .+\n$/);
+    }
+  });
+
+  it('refuses a pipe and a device in place of the model', () => {
+    spawnSync('mkfifo', [join(root, 'pipe.onnx')]);
+    for (const file of ['pipe.onnx', '/dev/zero']) {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [TRITON, 'repo', 'add', file, '--name', 'x', '--repository', 'r'],
+        {
+          cwd: root,
+          encoding: 'utf8',
+          timeout: 60_000,
+        },
+      );
+      assert.equal(status, 1);
+      assert.match(stderr, /is not a regular file/);
+    }
+  });
+});

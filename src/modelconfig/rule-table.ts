@@ -35,6 +35,14 @@ export const RULES: Readonly<Record<string, Rule>> = {
     remedy: 'Rename the folder; letters, digits and . _ - ~ are safe.',
   },
   // Reading the configuration
+  'model-file-outside': {
+    about: "A model's file lies in its version's directory.",
+    remedy: 'Put the file into the version directory, or a link to it.',
+  },
+  'model-file-unreadable': {
+    about: "A model's file is a regular file that can be read.",
+    remedy: 'Put a readable file there.',
+  },
   'config-unreadable': {
     about: 'The configuration can be read.',
     remedy: 'Put a readable config.pbtxt there; without automatic completion it must exist.',

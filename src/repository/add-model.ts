@@ -84,7 +84,9 @@ function checkName(name: string): string {
 }
 
 async function requireFile(file: string): Promise<void> {
-  if ((await stat(file)).isDirectory()) throw invalidArg(`'${file}' is a folder; name the .onnx file`);
+  const stats = await stat(file);
+  if (stats.isDirectory()) throw invalidArg(`'${file}' is a folder; name the .onnx file`);
+  if (!stats.isFile()) throw invalidArg(`'${file}' is not a regular file; name the .onnx file`);
 }
 
 async function requireAbsent(directory: string, name: string, repository: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a file really is, told by its first bytes; and whether a file of a known format is whole. */
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { openRegularFile } from './read-regular-file.js';
 
 /** Formats that are told apart. */
 export type FileFormat = 'git-lfs' | 'html' | 'zip' | 'gzip' | 'tar' | 'hdf5' | 'tensorrt' | 'pickle' | 'xml' | 'json';
@@ -41,7 +42,7 @@ export async function formatOf(file: FileHandle): Promise<FileFormat | undefined
 
 /** The same for a path. */
 export async function formatOfFile(path: string): Promise<FileFormat | undefined> {
-  const file = await open(path, 'r');
+  const file = await openRegularFile(path);
   try {
     return await formatOf(file);
   } finally {
@@ -55,7 +56,7 @@ const DIRECTORY_LIMIT = 64 * 2 ** 20;
 
 /** Names of the files in a zip archive; undefined when its directory, which stands at the end, is not there. */
 export async function zipEntries(path: string): Promise<readonly string[] | undefined> {
-  const file = await open(path, 'r');
+  const file = await openRegularFile(path);
   try {
     const { size } = await file.stat();
     const length = Math.min(size, END_OF_DIRECTORY + LONGEST_COMMENT);

@@ -2,13 +2,14 @@
  * Model files of backends that are not part of this program, judged as far as their formats tell: present, of the right
  * kind, whole.
  */
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { WireFile, WireFormatError } from '../backends/onnxruntime/wire-file.js';
 import type { Fault } from '../modelconfig/fault.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import { type FileFormat, formatOfFile, zipEntries } from './file-format.js';
 import { joinPath, kindOf } from './local.js';
 import { type FileProblem, formatProblem, modelFileProblem } from './model-file-problem.js';
+import { openRegularFile } from './read-regular-file.js';
 
 /** Finds what speaks against a file or folder that exists. */
 type Judge = (path: string) => Promise<FileProblem | undefined>;
@@ -126,7 +127,7 @@ async function judgeOpenVino(path: string): Promise<FileProblem | undefined> {
   if (!path.endsWith('.xml')) return undefined; // it reads ONNX and other formats too
   if (format !== 'xml') return wrong(path, 'is not the XML of an OpenVINO model', 'Convert the model with ovc.');
   const { size } = await stat(path);
-  const file = await open(path, 'r');
+  const file = await openRegularFile(path);
   try {
     const length = Math.min(size, 64);
     const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);

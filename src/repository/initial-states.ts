@@ -6,6 +6,8 @@ import { TritonError } from '../protocol/error.js';
 import { DataType, type ModelConfig, type ModelSequenceBatching } from '../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from './local.js';
 import { faultOf } from './poll-model.js';
+import { MAX_DATA_BYTES } from './read-regular-file.js';
+import { staysInside } from './stays-inside.js';
 
 type State = ModelSequenceBatching['state'][number];
 type InitialState = State['initial_state'][number];
@@ -94,7 +96,11 @@ async function initialData(
     if (initial.zero_data !== undefined) return undefined;
     throw refuse(`initial_state setting expects state'${state.input_name}' to have state_data set`);
   }
-  const data = await readTextFile(joinPath(modelDirectory, FOLDER, initial.data_file));
+  if (!staysInside(initial.data_file, FOLDER)) {
+    const text = `initial_state data file '${initial.data_file}' of state '${state.input_name}'`;
+    throw refuse(`${text} is outside the model directory`);
+  }
+  const data = await readTextFile(joinPath(modelDirectory, FOLDER, initial.data_file), MAX_DATA_BYTES);
   const datatype = datatypeOfConfigType(enumName(DataType, initial.data_type));
   if (datatype === undefined || datatype === 'BYTES') return data;
   const needed = initial.dims.reduce((product, dim) => product * dim, BigInt(elementSize(datatype)));

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from './local.js';
+import { MAX_LABEL_BYTES } from './read-regular-file.js';
 
 /** The labels of one output, by class index. */
 export type LabelTable = ReadonlyMap<string, readonly string[]>;
@@ -33,7 +34,7 @@ export async function readLabelFile(
       `label file path '${file}' for output '${output}' in model '${model}' is outside model directory`,
     );
   }
-  const lines = (await readTextFile(file)).toString('utf8').split('\n');
+  const lines = (await readTextFile(file, MAX_LABEL_BYTES)).toString('utf8').split('\n');
   // A final newline ends the last line, it does not begin another.
   if (lines.at(-1) === '') lines.pop();
   return lines;

@@ -1,7 +1,8 @@
 /** Files and folders of a local repository, with the server's error texts (spec: model repository, section 1.1). */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { getSystemErrorMap } from 'node:util';
 import { invalidArg, TritonError } from '../protocol/error.js';
+import { readRegularFile, UnreadableFileError } from './read-regular-file.js';
 
 /** Joins path segments with one `/` each; an absolute later segment is appended, it never replaces what is before. */
 export function joinPath(first: string, ...rest: readonly string[]): string {
@@ -66,10 +67,13 @@ export async function listModels(repository: string): Promise<string[]> {
   return (await listDirectory(repository)).directories;
 }
 
-/** The bytes of a file. Throws `failed to open text file for read <path>: <system's text>`. */
-export async function readTextFile(path: string): Promise<Buffer> {
+/**
+ * The bytes of a regular file of at most `maxBytes`, or the first `atMost` of them. Throws
+ * `failed to open text file for read <path>: <system's text>`.
+ */
+export async function readTextFile(path: string, maxBytes: number, atMost?: number): Promise<Buffer> {
   try {
-    return await readFile(path);
+    return await readRegularFile(path, maxBytes, atMost);
   } catch (cause) {
     throw new TritonError('INTERNAL', `failed to open text file for read ${path}: ${systemText(cause)}`, { cause });
   }
@@ -77,6 +81,7 @@ export async function readTextFile(path: string): Promise<Buffer> {
 
 /** The C library's words for a system error. */
 export function systemText(reason: unknown): string {
+  if (reason instanceof UnreadableFileError) return reason.reason;
   const { code, errno } = reason as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : SYSTEM_TEXTS[code];
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises';
 import type { Fault } from '../modelconfig/fault.js';
 import { type FileFormat, FORMAT_WORDS, formatOf } from './file-format.js';
+import { openRegularFile } from './read-regular-file.js';
 
 /** What speaks against a file. */
 export type FileProblem = Required<Pick<Fault, 'rule' | 'message' | 'remedy'>>;
@@ -10,7 +10,7 @@ const NO_MODEL: ReadonlySet<FileFormat> = new Set(['html', 'gzip', 'tar', 'hdf5'
 
 /** Why a file cannot be a model, whatever its format; undefined when nothing speaks against it. */
 export async function modelFileProblem(path: string): Promise<FileProblem | undefined> {
-  const file = await open(path, 'r');
+  const file = await openRegularFile(path);
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) return undefined;

@@ -15,6 +15,8 @@ import { validateModelConfig, validateModelIO } from '../modelconfig/validate.js
 import { TritonError } from '../protocol/error.js';
 import { emptyModelConfig, type ModelConfig } from '../protocol/proto/model-config.js';
 import { findBrokenLink, joinPath, kindOf, listDirectory, readTextFile, statError } from './local.js';
+import { MAX_CONFIG_BYTES } from './read-regular-file.js';
+import { staysInside } from './stays-inside.js';
 
 /** Server settings that decide how a configuration is read. */
 export interface PollOptions {
@@ -80,6 +82,15 @@ export async function pollModel(directory: string, name: string, options: PollOp
       remedy: `Write name: "${name}", leave 'name' out, or rename the directory.`,
     });
   }
+  if (!staysInside(config.default_model_filename)) {
+    faults.push({
+      rule: 'model-file-outside',
+      code: 'INVALID_ARG',
+      message: `default_model_filename '${config.default_model_filename}' of model '${config.name}' leaves the version directory`,
+      path: ['default_model_filename'],
+      remedy: 'Put the file into the version directory, or a link to it.',
+    });
+  }
   return { ...base, recognised: config.backend !== '' || config.platform === ENSEMBLE_PLATFORM, config, faults };
 }
 
@@ -121,7 +132,7 @@ async function readConfig(directory: string, configPath: string, options: PollOp
   if (options.autoComplete && (await exists(configPath)) === undefined) return empty;
   let text: Buffer;
   try {
-    text = await readTextFile(configPath);
+    text = await readTextFile(configPath, MAX_CONFIG_BYTES);
   } catch (reason) {
     return fail(reason, 'config-unreadable');
   }

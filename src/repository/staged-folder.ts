@@ -6,6 +6,7 @@ import { createReadStream, createWriteStream, renameSync, rmdirSync, rmSync } fr
 import { access, constants, copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeDirectories } from './make-directories.js';
 
 /** Thrown when a signal ended the work; nothing was left behind. */
 export class Interrupted extends Error {
@@ -71,7 +72,7 @@ async function isUsable(folder: string, other: string): Promise<boolean> {
 
 /** Copies a file; shares its blocks where the file system can. */
 export async function copyInto(source: string, target: string, signal: AbortSignal): Promise<void> {
-  await mkdir(dirname(target), { recursive: true });
+  await makeDirectories(dirname(target));
   try {
     await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
   } catch (reason) {
@@ -83,7 +84,7 @@ export async function copyInto(source: string, target: string, signal: AbortSign
 
 /** Copies a folder's files and sub-folders; `.gitkeep` files, which only keep empty folders, are left out. */
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
-  await mkdir(target, { recursive: true });
+  await makeDirectories(target);
   for (const entry of await readdir(source, { withFileTypes: true })) {
     signal.throwIfAborted();
     const from = join(source, entry.name);
@@ -150,25 +151,13 @@ function moveEntries(staging: string, target: string, entries: readonly string[]
 
 /** Makes a folder with its parents for the time of `work`; those that were missing stay only when it succeeds. */
 async function withParents(folder: string, work: () => Promise<void>): Promise<void> {
-  const made = await makeParents(folder);
+  const made = await makeDirectories(folder);
   try {
     await work();
   } catch (reason) {
     for (const each of made) tryRemove(each);
     throw reason;
   }
-}
-
-/** Makes a folder with its parents; returns those that were missing, the innermost first. */
-async function makeParents(folder: string): Promise<string[]> {
-  const first = await mkdir(folder, { recursive: true });
-  if (first === undefined) return [];
-  const made = [folder];
-  for (let at = folder; at !== first; ) {
-    at = dirname(at);
-    made.push(at);
-  }
-  return made;
 }
 
 function tryRemove(folder: string): void {

@@ -6,6 +6,8 @@ import { TritonError } from '../protocol/error.js';
 import { DataType, type ModelConfig, type ModelInput } from '../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from './local.js';
 import { faultOf } from './poll-model.js';
+import { MAX_DATA_BYTES } from './read-regular-file.js';
+import { staysInside } from './stays-inside.js';
 
 type Sample = ModelConfig['model_warmup'][number];
 type SampleInput = Sample['inputs'] extends Map<string, infer I> ? I : never;
@@ -42,16 +44,24 @@ async function sampleData(modelDirectory: string, name: string, input: SampleInp
   if (input.input_data_file === undefined) {
     throw refuse(`${REQUEST_PREFIX}warmup setting expects input '${name}' to have input_data_type set`);
   }
-  const data = await readTextFile(joinPath(modelDirectory, FOLDER, input.input_data_file));
   const datatype = datatypeOf(input.data_type);
-  if (datatype === 'BYTES') return data;
   const needed = elements(input) * (datatype === undefined ? 0 : elementSize(datatype));
+  requireInside(name, input.input_data_file);
+  const atMost = datatype === 'BYTES' ? undefined : needed;
+  const data = await readTextFile(joinPath(modelDirectory, FOLDER, input.input_data_file), MAX_DATA_BYTES, atMost);
+  if (datatype === 'BYTES') return data;
   if (data.length < needed) {
     throw refuse(
       `${REQUEST_PREFIX}warmup setting expects ${needed} bytes, but the data provided from ${input.input_data_file}only has ${data.length} bytes`,
     );
   }
   return data.subarray(0, needed);
+}
+
+/** Throws unless the data file of an input lies in the model's directory. */
+export function requireInside(input: string, file: string): void {
+  if (staysInside(file, FOLDER)) return;
+  throw refuse(`${REQUEST_PREFIX}warmup data file '${file}' of input '${input}' is outside the model directory`);
 }
 
 /** The checks of an ordinary request; inputs that the model does not declare pass as control tensors. */

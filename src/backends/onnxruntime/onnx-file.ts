@@ -2,7 +2,9 @@
  * What an .onnx file says about itself: inputs and outputs with types and shapes, operator sets, where its weights lie.
  * Reads the file by position without the runtime and without touching the weights.
  */
+
 import { TritonError } from '../../protocol/error.js';
+import { UnreadableFileError } from '../../repository/read-regular-file.js';
 import { WireFile, WireFormatError, WireType } from './wire-file.js';
 
 /** What kind of value an input or output is; only tensors can be served. */
@@ -90,6 +92,9 @@ function isSystemError(reason: unknown): reason is NodeJS.ErrnoException {
 }
 
 function openError(path: string, reason: unknown): TritonError {
+  if (reason instanceof UnreadableFileError) {
+    return new TritonError('INTERNAL', `onnx runtime error 1: Load model from ${path} failed:${reason.reason}`);
+  }
   if (!isSystemError(reason)) return TritonError.from(reason);
   if (reason.code === 'ENOENT' || reason.code === 'ENOTDIR') {
     return new TritonError('INTERNAL', `failed to stat file ${path}`, { cause: reason });

@@ -2,7 +2,8 @@
  * Reads protobuf's wire format straight from a file, by position: what nobody asks for (weights above all) is stepped
  * over and never read, so the cost does not depend on the size of the file and files beyond 2 GB are no problem.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { openRegularFileSync } from '../../repository/read-regular-file.js';
 
 /** Wire types of protobuf. */
 export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, START_GROUP: 3, END_GROUP: 4, FIXED32: 5 } as const;
@@ -34,10 +35,11 @@ export class WireFile {
   #windowStart = 0;
   #windowEnd = 0;
 
-  /** Opens a file. Throws the system's error when that fails. */
+  /** Opens a file. Throws UnreadableFileError for a pipe or a device, and the system's errors. */
   constructor(path: string) {
-    this.#fd = openSync(path, 'r');
-    this.size = fstatSync(this.#fd).size;
+    const { fd, size } = openRegularFileSync(path);
+    this.#fd = fd;
+    this.size = size;
     this.#window = Buffer.allocUnsafe(Math.min(WINDOW, Math.max(this.size, 1)));
   }
 

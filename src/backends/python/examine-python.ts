@@ -4,6 +4,7 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { ExaminationResult, ExaminedVersion } from '../../repository/file-examiner.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/local.js';
+import { MAX_SOURCE_BYTES } from '../../repository/read-regular-file.js';
 import { completedConfig } from './complete-config.js';
 import { findInterpreter } from './interpreter.js';
 import { checkModel, InterpreterError } from './model-checks.js';
@@ -68,7 +69,14 @@ async function readSource(modelDirectory: string, version: string, config: Model
     add('model-file-missing', 'INTERNAL', `Python model file not found in '${file}'`, ['default_model_filename']);
     return '';
   }
-  const source = (await readTextFile(file)).toString('utf8');
+  let source: string;
+  try {
+    source = (await readTextFile(file, MAX_SOURCE_BYTES)).toString('utf8');
+  } catch (reason) {
+    const text = `Python model file '${file}' cannot be read: ${TritonError.from(reason).message}`;
+    add('model-file-unreadable', 'INTERNAL', text, ['default_model_filename'], 'Put a readable file there.');
+    return '';
+  }
   // The class may only come from elsewhere with a star import or by running text.
   if (!/\bTritonPythonModel\b|\bimport\s*\*|\bexec\b/.test(source)) {
     const module = `${version}.${fileName.slice(0, -'.py'.length)}`;

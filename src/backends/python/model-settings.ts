@@ -2,7 +2,8 @@ import path from 'node:path';
 import { configToJson } from '../../modelconfig/json.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { joinPath, kindOf } from '../../repository/local.js';
+import { joinPath, kindOf, systemText } from '../../repository/local.js';
+import { requireRegularFile } from '../../repository/read-regular-file.js';
 import type { InstanceSpec, ModelLocation } from '../backend.js';
 import type { ProcessSettings } from './python-process.js';
 
@@ -37,11 +38,21 @@ export async function findSource(
   if ((await kindOf(file)) === undefined) {
     throw new TritonError('INTERNAL', `Python model file not found in '${file}'`);
   }
+  requireModelFile(file);
   if (!name.endsWith('.py')) {
     throw new TritonError('INTERNAL', `Model name must end with '.py'. Model name is "${name}".`);
   }
   const module = `${location.version}.${path.basename(name, '.py')}`;
   return { file, module, searchPath: [location.versionDirectory, location.modelDirectory] };
+}
+
+/** The interpreter would open a pipe and wait for ever. */
+function requireModelFile(file: string): void {
+  try {
+    requireRegularFile(file);
+  } catch (reason) {
+    throw new TritonError('INTERNAL', `Python model file '${file}' cannot be read: ${systemText(reason)}`);
+  }
 }
 
 /** What the process of an instance is told. */

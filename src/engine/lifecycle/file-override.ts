@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { systemText } from '../../repository/local.js';
+import { makeDirectories } from '../../repository/make-directories.js';
 import type { LoadParameters } from '../engine-api.js';
 
 /** Prefix of the parameters that carry files. */
@@ -41,7 +42,7 @@ async function writeOne(directory: string, name: string, content: Uint8Array): P
     );
   }
   try {
-    await mkdir(path.dirname(target), { recursive: true });
+    await makeDirectories(path.dirname(target));
   } catch (cause) {
     throw new TritonError('INVALID_ARG', `Invalid file parameter '${shown}', directory has been created as a file`, {
       cause,

@@ -6,6 +6,8 @@ import type { ModelConfig, WarmupInput } from '../../protocol/proto/model-config
 import type { MessageOf } from '../../protocol/proto/schema.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { joinPath, readTextFile } from '../../repository/local.js';
+import { MAX_DATA_BYTES } from '../../repository/read-regular-file.js';
+import { requireInside } from '../../repository/warmup.js';
 import { SYSTEM_CLOCK } from '../clock.js';
 import type { Log } from '../log.js';
 import { datatypeOfConfigValue, type ModelPlan } from '../model-plan.js';
@@ -110,12 +112,16 @@ async function makeTensor(
   const shape = batches ? [1, ...dims] : dims;
   const isBytes = datatype === 'BYTES';
   const byteSize = elementCount(dims) * (isBytes ? 4 : datatype === undefined ? 0 : elementSize(datatype));
+  if (!(byteSize <= MAX_DATA_BYTES)) {
+    throw invalidArg(`warmup sample of input '${name}' has ${byteSize} bytes; at most ${MAX_DATA_BYTES} are supported`);
+  }
   let data: Uint8Array;
   if (input.zero_data !== undefined || (input.random_data !== undefined && isBytes)) data = new Uint8Array(byteSize);
   else if (input.random_data !== undefined) data = randomBytes(byteSize);
   else if (input.input_data_file !== undefined) {
     const file = joinPath(modelDirectory, 'warmup', input.input_data_file);
-    const content = await readTextFile(file);
+    requireInside(name, input.input_data_file);
+    const content = await readTextFile(file, MAX_DATA_BYTES, isBytes ? undefined : byteSize);
     if (!isBytes && content.byteLength < byteSize) {
       throw new TritonError(
         'INVALID_ARG',

@@ -1,12 +1,13 @@
 /** Downloads of files whose size and hash are known: resumed when the connection breaks, checked, never half-believed. */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Dispatcher, fetch } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { formatOfFile } from '../file-format.js';
+import { makeDirectories } from '../make-directories.js';
 import { innermostText, isLasting, mayPass } from '../network-fault.js';
 
 /** What to download. */
@@ -41,7 +42,7 @@ class Interruption extends Error {}
  * that does not fit on the disk is removed.
  */
 export async function download(file: Download, options: DownloadOptions): Promise<void> {
-  await mkdir(path.dirname(file.part), { recursive: true });
+  await makeDirectories(path.dirname(file.part));
   try {
     if (await attempts(file, options)) return;
     // A resumed file that is wrong may be made of two files: once more from the start.

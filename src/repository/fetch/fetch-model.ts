@@ -1,12 +1,13 @@
 /** Fetches a published model into a repository: downloads, checks, lays out; the model appears complete or not at all. */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { EnvHttpProxyAgent } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { folderFiles } from '../folder-files.js';
 import { SHIPPED_MODELS } from '../init-repository.js';
+import { makeDirectories } from '../make-directories.js';
 import { copyInto, isCode, makeFolderIn, replaceFolderIn } from '../staged-folder.js';
 import { type DownloadOptions, download } from './download.js';
 import type { PublishedFile, PublishedModel } from './published-models.js';
@@ -96,7 +97,7 @@ async function place(file: PublishedFile, part: string, staging: string, signal:
     return;
   }
   const target = path.join(staging, file.path);
-  await mkdir(path.dirname(target), { recursive: true });
+  await makeDirectories(path.dirname(target));
   try {
     await rename(part, target);
   } catch (reason) {

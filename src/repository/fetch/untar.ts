@@ -1,11 +1,11 @@
 /** Takes named files out of a .tar.gz archive, one pass, nothing held in memory. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import stream, { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { invalidArg } from '../../protocol/error.js';
+import { makeDirectories } from '../make-directories.js';
 
 const BLOCK = 512;
 
@@ -35,7 +35,7 @@ async function unpack(reader: BlockReader, places: ReadonlyMap<string, string>, 
     const place = isFile ? places.get(name.replace(/^\.\//, '')) : undefined;
     if (place === undefined) await reader.skip(size);
     else {
-      await mkdir(path.dirname(place), { recursive: true });
+      await makeDirectories(path.dirname(place));
       await pipeline(Readable.from(reader.part(size)), createWriteStream(place, { flags: 'wx' }), { signal });
       missing.delete(name.replace(/^\.\//, ''));
     }

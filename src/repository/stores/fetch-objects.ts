@@ -1,9 +1,10 @@
 /** Fetches the objects below a prefix as files. */
 import { createWriteStream } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TritonError } from '../../protocol/error.js';
+import { makeDirectories } from '../make-directories.js';
 import { innermostText } from '../network-fault.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
 
@@ -51,10 +52,10 @@ function targetOf(key: string, prefix: string, folder: string): string {
 
 async function fetchOne(store: ObjectStore, object: StoredObject, target: string): Promise<void> {
   if (target.endsWith('/')) {
-    await mkdir(target, { recursive: true });
+    await makeDirectories(target);
     return;
   }
-  await mkdir(path.dirname(target), { recursive: true });
+  await makeDirectories(path.dirname(target));
   for (let attempt = 1; ; attempt++) {
     const body = await store.read(object);
     try {
