@@ -37,37 +37,37 @@ export class HpackEncoder {
    * The block must be sent, and before any that is made later.
    */
   encode(fields: readonly HeaderField[], repeated: ReadonlySet<HeaderField>): Uint8Array {
-    const out: number[] = [];
+    const out = new BlockWriter(fields);
     if (this.#resized) {
-      out.push(0x20);
+      out.byte(0x20);
       this.#resized = false;
       this.generation++;
     }
     for (const field of fields) this.#field(out, field, repeated.has(field));
-    return Uint8Array.from(out);
+    return out.take();
   }
 
-  #field(out: number[], field: HeaderField, repeated: boolean): void {
+  #field(out: BlockWriter, field: HeaderField, repeated: boolean): void {
     const key = `${field[0]}\0${field[1]}`;
     const fixed = STATIC_FIELDS.get(key);
     if (fixed !== undefined) {
-      integer(out, 0x80, 7, fixed);
+      out.integer(0x80, 7, fixed);
       return;
     }
     const order = this.#entries.get(key);
     if (order !== undefined) {
-      integer(out, 0x80, 7, STATIC_TABLE.length + this.#entries.size - order);
+      out.integer(0x80, 7, STATIC_TABLE.length + this.#entries.size - order);
       return;
     }
     const size = field[0].length + field[1].length + ENTRY_OVERHEAD;
     const add = repeated && this.#size + size <= this.#capacity;
     const name = STATIC_NAMES.get(field[0]);
-    if (name !== undefined) integer(out, add ? 0x40 : 0, add ? 6 : 4, name);
+    if (name !== undefined) out.integer(add ? 0x40 : 0, add ? 6 : 4, name);
     else {
-      out.push(add ? 0x40 : 0);
-      string(out, field[0]);
+      out.byte(add ? 0x40 : 0);
+      out.string(field[0]);
     }
-    string(out, field[1]);
+    out.string(field[1]);
     if (!add) return;
     this.#entries.set(key, this.#entries.size);
     this.#size += size;
@@ -75,23 +75,46 @@ export class HpackEncoder {
   }
 }
 
-/** RFC 7541 section 5.1. */
-function integer(out: number[], pattern: number, prefix: number, value: number): void {
-  const mask = (1 << prefix) - 1;
-  if (value < mask) {
-    out.push(pattern | value);
-    return;
-  }
-  out.push(pattern | mask);
-  let rest = value - mask;
-  while (rest >= 0x80) {
-    out.push((rest & 0x7f) | 0x80);
-    rest >>>= 7;
-  }
-  out.push(rest);
-}
+/** Most bytes that a field has besides its name and value: three integers of up to five bytes. */
+const FIELD_OVERHEAD = 15;
 
-function string(out: number[], text: string): void {
-  integer(out, 0, 7, text.length);
-  for (let i = 0; i < text.length; i++) out.push(text.charCodeAt(i) & 0xff);
+/** Writes into a buffer of its own that holds all fields however they are encoded. */
+class BlockWriter {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(fields: readonly HeaderField[]) {
+    let size = 1;
+    for (const [name, value] of fields) size += name.length + value.length + FIELD_OVERHEAD;
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
+
+  byte(value: number): void {
+    this.#bytes[this.#at++] = value;
+  }
+
+  /** RFC 7541 section 5.1. */
+  integer(pattern: number, prefix: number, value: number): void {
+    const mask = (1 << prefix) - 1;
+    if (value < mask) {
+      this.byte(pattern | value);
+      return;
+    }
+    this.byte(pattern | mask);
+    let rest = value - mask;
+    while (rest >= 0x80) {
+      this.byte((rest & 0x7f) | 0x80);
+      rest >>>= 7;
+    }
+    this.byte(rest);
+  }
+
+  string(text: string): void {
+    this.integer(0, 7, text.length);
+    this.#at += this.#bytes.write(text, this.#at, 'latin1');
+  }
+
+  take(): Uint8Array {
+    return this.#bytes.subarray(0, this.#at);
+  }
 }
