@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isAlive, until } from './support/processes.js';
 import { pythonWithNumpy } from './support/python.js';
 import { httpRequest, identityModel, makeRepository, startTestServer, type TestServer } from './support/test-server.js';
 
@@ -62,24 +63,6 @@ async function pidOf(port: number): Promise<number> {
   return (await infer(port, 'pid')).outputs![0]!.data[0]!;
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A zombie whose parent was killed waits for init.
-    return !existsSync('/proc') || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 2400; i++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  assert.fail(what);
-}
-
 describe('faults of Python models', { skip: python === undefined }, () => {
   const repository = makeRepository({
     ...faulty,
@@ -99,6 +82,7 @@ describe('faults of Python models', { skip: python === undefined }, () => {
   test('a process that ends fails its request and is started again', async () => {
     const first = await pidOf(server.http);
     assert.deepEqual(await infer(server.http, 'exit'), { error: "Stub process 'faulty_0' is not healthy." });
+    await until('the model must answer again', async () => (await infer(server.http, 'pid')).error === undefined);
     const second = await pidOf(server.http);
     assert.notEqual(second, first);
     assert.match(server.logText(), /Stub process 'faulty_0' is not healthy\. It ended/);

@@ -6,15 +6,14 @@ import signal
 import sys
 
 from . import wire
+from .signals import keep_running
 from .wire import Writer
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
 def start(folder):
-    # The server ends its models itself, in order; a signal to the whole group must not come before that.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    keep_running()
     _end_with_parent()
     for descriptor in (3, 4, 5, 6):
         os.set_inheritable(descriptor, False)

@@ -19,6 +19,8 @@ export interface BackendOptions {
   /** Cores to be divided over all instances of all models. */
   readonly threadBudget: number;
   readonly log: Log;
+  /** Aborted when the load is given up: what it began should end soon, nothing of it may stay. */
+  readonly cancelled?: AbortSignal;
   /** What models may ask of the server that runs them; absent where there is none (the checker, tests). */
   readonly host?: BackendHost;
 }
@@ -57,8 +59,11 @@ export interface Backend {
 
 /** One loaded version of a model. */
 export interface BackendModel {
-  /** Makes one instance; `name` is `<group name>_<index>`. The engine makes as many as the configuration says. */
-  createInstance(spec: InstanceSpec): Promise<BackendInstance>;
+  /**
+   * Makes one instance; `name` is `<group name>_<index>`. The engine makes as many as the configuration says. `cancelled` is
+   * aborted when it is not wanted any more.
+   */
+  createInstance(spec: InstanceSpec, cancelled?: AbortSignal): Promise<BackendInstance>;
   /** Frees what the version holds, after every instance was closed. */
   unload(): Promise<void>;
 }
@@ -94,6 +99,12 @@ export interface BackendInstance {
   execute(batch: readonly ExecutionRequest[]): Promise<ExecutionTimes> | ExecutionTimes;
   /** Ends the instance after its running batches; resolves when its thread or process is gone. */
   close(): Promise<void>;
+  /** Time in ms without a sign of life while it has work or is being closed; else 0. */
+  readonly silentMs?: number;
+  /** True when it has requests and the clients of all of them are gone. */
+  readonly abandoned?: boolean;
+  /** Ends it at once, its requests fail; absent where that is not possible. */
+  kill?(): Promise<void>;
 }
 
 /** A request as a backend sees it: validated, reshaped, control tensors added. */

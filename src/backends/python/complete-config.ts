@@ -6,15 +6,17 @@ import { type ProcessSettings, PythonProcess } from './python-process.js';
 
 /**
  * Imports a model in a process of its own and lets it complete its configuration. Rejects with the server's text when the
- * import or the model's code fails. `onFrame` gets what the model logs.
+ * import or the model's code fails. `onFrame` gets what the model logs; `cancelled` ends the
+ * process.
  */
 export async function completeConfig(
   interpreter: Interpreter,
   settings: ProcessSettings,
   config: ModelConfig,
   onFrame: (kind: number, frame: FrameReader) => void,
+  cancelled?: AbortSignal,
 ): Promise<ModelConfig> {
-  const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} });
+  const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} }, cancelled);
   await process.kill();
   return completedConfig(process.completed, config);
 }

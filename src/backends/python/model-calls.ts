@@ -13,6 +13,8 @@ import { ToModel } from './wire.js';
 export class ModelCalls {
   readonly #host: BackendHost | undefined;
   readonly #pending = new Map<number, PendingRequest>();
+  /** What ends a call without waiting for the model that was called. */
+  readonly #cancels = new Map<number, () => void>();
   /** Traces of requests that the model has, by key. */
   readonly #traces = new Map<number, RequestTrace>();
 
@@ -46,10 +48,15 @@ export class ModelCalls {
     const inputs = readTensors(frame, process.memories);
     const sequence = frame.u64();
     const parent = frame.u8() === 1 ? this.#traces.get(frame.u32()) : undefined;
+    let over = false;
     const answer = (response: InferenceResponse | { outputs: []; error: TritonError } | undefined, final: boolean) => {
       // A process that was started after this one may have a call of the same number.
-      if (process.ended) return;
-      if (final) this.#pending.delete(number);
+      if (process.ended || over) return;
+      if (final) {
+        over = true;
+        this.#pending.delete(number);
+        this.#cancels.delete(number);
+      }
       const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
       const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);
       writer.u32(number);
@@ -72,7 +79,13 @@ export class ModelCalls {
         timeoutMicroseconds,
         trace: parent?.child(),
       };
-      this.#pending.set(number, model.submit(request, answer));
+      const pending = model.submit(request, answer);
+      if (over) return sequence;
+      this.#pending.set(number, pending);
+      this.#cancels.set(number, () => {
+        answer({ outputs: [], error: new TritonError('CANCELLED', 'the client of the calling request is gone') }, true);
+        pending.cancel();
+      });
     } catch (reason) {
       const text = `Model ${modelName} - Error when running inference: ${TritonError.from(reason).message}`;
       answer({ outputs: [], error: new TritonError('INTERNAL', text) }, true);
@@ -85,10 +98,19 @@ export class ModelCalls {
     this.#pending.get(number)?.cancel();
   }
 
+  /**
+   * Answers every call that is on its way with CANCELLED at once, for a model whose own clients are gone: a call that waits
+   * for the model which made it would never be answered otherwise.
+   */
+  cancelAll(): void {
+    for (const cancel of [...this.#cancels.values()]) cancel();
+  }
+
   /** The process is gone: nobody waits for the calls' answers any more. */
   abandon(): void {
     for (const pending of this.#pending.values()) pending.cancel();
     this.#pending.clear();
+    this.#cancels.clear();
   }
 
   #find(name: string, version: bigint, decoupled: boolean): ReadyModel {

@@ -3,10 +3,12 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBackendSettings } from './backend-settings.js';
 import { completeConfig } from './complete-config.js';
+import type { FrameReader } from './frame-reader.js';
 import { findInterpreter } from './interpreter.js';
 import { logRecord } from './log-record.js';
 import { completeSettings, findSource, serveSettings } from './model-settings.js';
 import { PythonInstance } from './python-instance.js';
+import { DEFAULT_RESTART_LIMIT, RESTART_LIMIT_KEY } from './restart-schedule.js';
 import { FromModel } from './wire.js';
 
 /** The backend, as the registry finds it. */
@@ -27,9 +29,10 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       const source = await findSource(location, config, folder);
       const interpreter = await findInterpreter(config, location.modelDirectory, options);
       const settings = completeSettings(location, config, source);
-      return await completeConfig(interpreter, settings, config, (kind, frame) => {
+      const onFrame = (kind: number, frame: FrameReader): void => {
         if (kind === FromModel.LOG) logRecord(options.log, frame);
-      });
+      };
+      return await completeConfig(interpreter, settings, config, onFrame, options.cancelled);
     },
 
     async load(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<BackendModel> {
@@ -37,11 +40,12 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       const source = await findSource(location, config, folder);
       const interpreter = await findInterpreter(config, location.modelDirectory, options);
       const batching = config.max_batch_size > 0;
+      const restartLimit = Number(options.config.get(RESTART_LIMIT_KEY) ?? DEFAULT_RESTART_LIMIT);
       const ahead = config.dynamic_batching === undefined && config.sequence_batching === undefined;
       return {
-        createInstance: (spec: InstanceSpec) => {
+        createInstance: (spec: InstanceSpec, cancelled?: AbortSignal) => {
           const settings = serveSettings(location, config, source, spec);
-          return PythonInstance.create({ interpreter, settings, batching, ahead }, options);
+          return PythonInstance.create({ interpreter, settings, batching, ahead, restartLimit }, options, cancelled);
         },
         unload: async () => {},
       };

@@ -10,11 +10,12 @@ import { logRecord } from './log-record.js';
 import { ModelCalls } from './model-calls.js';
 import { notHealthy, type ProcessSettings, PythonProcess } from './python-process.js';
 import { ReadyChecks } from './ready-checks.js';
+import { RestartSchedule } from './restart-schedule.js';
 import { parametersToJson, readResponse, writeTensor } from './tensor-codec.js';
 import { FromModel, Outcome, SHARED_FROM, ToModel } from './wire.js';
 
-/** Pauses between starts of a process that dies again and again before it executes anything, in ms. */
-const RESTART_PAUSES = [0, 0, 0, 500, 1000, 2000, 5000];
+/** A batch waits so long for a process that is being started again, in ms; then it fails. */
+const RESTART_WAIT_MS = 1000;
 
 /** Shared memory beyond this is given back when the instance has had nothing to do for a while. */
 const KEPT_BYTES = 16 << 20;
@@ -32,6 +33,8 @@ export interface InstanceStart {
   readonly batching: boolean;
   /** No scheduler waits for the instance to be free to make batches larger: they may be sent ahead. */
   readonly ahead: boolean;
+  /** Starts in a row without an executed batch after which the instance stays down. */
+  readonly restartLimit: number;
 }
 
 interface Batch {
@@ -57,10 +60,15 @@ export class PythonInstance implements BackendInstance {
   readonly #batches = new Map<number, Batch>();
   /** Requests without a final response, by key. */
   readonly #open = new Map<number, ExecutionRequest>();
+  readonly #restarts: RestartSchedule;
+  /** Ends a start that is being made. */
+  readonly #cancelStart = new AbortController();
   #process: PythonProcess | undefined;
-  #starting: Promise<void> | undefined;
-  #deaths = 0;
+  /** The process before, until all that it started is gone. */
+  #ending: Promise<void> | undefined;
   #closing = false;
+  /** When the process was last heard of, or last got something to do after it had nothing; in ns. */
+  #signNs = nowNs();
   #nextKey = 0;
   #nextBatch = 0;
   /** Last region of the process's memory that was read, and whether the process knows. */
@@ -84,12 +92,16 @@ export class PythonInstance implements BackendInstance {
     this.#calls = new ModelCalls(options.host);
     this.#hostCalls = new HostCalls(options.host, settings.instance);
     this.#ready = new ReadyChecks(settings.instance, options.log);
+    this.#restarts = new RestartSchedule(this.name, start.restartLimit, () => this.#start(), options.log);
   }
 
-  /** Starts the process and initialises the model in it. Rejects with why it could not be. */
-  static async create(start: InstanceStart, options: BackendOptions): Promise<PythonInstance> {
+  /**
+   * Starts the process and initialises the model in it. Rejects with why it could not be, or was `cancelled`; nothing is
+   * left of it then.
+   */
+  static async create(start: InstanceStart, options: BackendOptions, cancelled?: AbortSignal): Promise<PythonInstance> {
     const instance = new PythonInstance(start, options);
-    await instance.#start();
+    await instance.#start(cancelled);
     return instance;
   }
 
@@ -112,7 +124,7 @@ export class PythonInstance implements BackendInstance {
   }
 
   async execute(requests: readonly ExecutionRequest[]): Promise<ExecutionTimes> {
-    if (this.#process === undefined && this.#starting !== undefined) await this.#starting.catch(() => {});
+    if (this.#process === undefined) await this.#restarted();
     const process = this.#process;
     if (process === undefined) throw notHealthy(this.name);
     if (this.#batching) checkInputs(requests);
@@ -133,7 +145,7 @@ export class PythonInstance implements BackendInstance {
       throw reason;
     }
     const inputEnd = nowNs();
-    if (this.#batches.size === 0) this.#sentNs = inputEnd;
+    if (this.#batches.size === 0) this.#sentNs = this.#signNs = inputEnd;
     return await new Promise((resolve, reject) => {
       this.#batches.set(number, { requests, keys, computeStart, inputEnd, resolve, reject });
     });
@@ -141,9 +153,43 @@ export class PythonInstance implements BackendInstance {
 
   async close(): Promise<void> {
     this.#closing = true;
+    this.#signNs = nowNs();
     clearTimeout(this.#idleTimer);
-    await this.#starting?.catch(() => {});
+    this.#restarts.stop();
+    this.#cancelStart.abort(notHealthy(this.name));
+    await this.#restarts.starting;
     await this.#process?.finalize();
+    await this.#ending;
+  }
+
+  /** Nothing was heard of the process for so long, in ms, although it has something to do or should have ended. */
+  get silentMs(): number {
+    if (this.#process === undefined || (!this.#closing && this.#open.size === 0)) return 0;
+    return (nowNs() - this.#signNs) / 1e6;
+  }
+
+  /** The process has requests, and the clients of all of them are gone. */
+  get abandoned(): boolean {
+    if (this.#open.size === 0) return false;
+    for (const { cancelled } of this.#open.values()) if (!cancelled) return false;
+    return true;
+  }
+
+  /** Ends the process at once: its requests fail. */
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  /** Waits a little for a process that is being started again. */
+  async #restarted(): Promise<void> {
+    const { starting } = this.#restarts;
+    if (starting === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, RESTART_WAIT_MS);
+    });
+    await Promise.race([starting, late]);
+    clearTimeout(timer);
   }
 
   #register(request: ExecutionRequest): number {
@@ -178,22 +224,36 @@ export class PythonInstance implements BackendInstance {
       const frame = new FrameWriter(ToModel.CANCELLED, 8);
       frame.u32(key);
       process.control(frame.finish());
+      // The model may wait for a call that waits for the model: nobody waits for either any more.
+      if (this.abandoned) this.#calls.cancelAll();
     };
     writer.u16(request.inputs.length);
     for (const input of request.inputs) writeTensor(writer, input, process.memories);
   }
 
-  async #start(): Promise<void> {
+  async #start(cancelled?: AbortSignal): Promise<void> {
+    await this.#ending;
     this.#sequence = 0;
-    this.#process = await PythonProcess.start(this.#interpreter, this.#settings, {
-      onFrame: (kind, frame, process) => this.#receive(kind, frame, process),
-      onExit: () => this.#exited(),
-    });
+    const process = await PythonProcess.start(
+      this.#interpreter,
+      this.#settings,
+      {
+        onFrame: (kind, frame, sender) => {
+          this.#signNs = nowNs();
+          this.#receive(kind, frame, sender);
+        },
+        onExit: () => this.#exited(process),
+      },
+      cancelled ?? this.#cancelStart.signal,
+    );
+    this.#process = process;
+    this.#signNs = nowNs();
   }
 
-  #exited(): void {
+  #exited(process: PythonProcess): void {
     const planned = this.#closing;
     this.#process = undefined;
+    this.#ending = process.gone();
     this.#calls.abandon();
     this.#hostCalls.abandon();
     this.#ready.abandon();
@@ -203,32 +263,12 @@ export class PythonInstance implements BackendInstance {
     for (const { keys } of batches) for (const key of keys) this.#take(key);
     const left = [...this.#open.keys()];
     if (!planned) {
-      const pid = batches.length > 0 ? ' while it executed a batch' : '';
-      this.#options.log.error(`${error.message} It ended${pid} and is started again.`);
+      const when = batches.length > 0 ? ' while it executed a batch' : '';
+      this.#options.log.error(`${error.message} It ended${when} and is started again.`);
     }
     for (const { reject } of batches) reject(error);
     for (const key of left) this.#take(key)?.respond({ outputs: [], error }, true);
-    if (!planned) this.#restart();
-  }
-
-  #restart(): void {
-    const pause = RESTART_PAUSES[Math.min(this.#deaths++, RESTART_PAUSES.length - 1)]!;
-    const begin = (): void => {
-      if (this.#closing) return;
-      this.#starting = this.#start();
-      this.#starting.then(
-        () => {
-          this.#starting = undefined;
-        },
-        (reason: unknown) => {
-          this.#starting = undefined;
-          this.#options.log.error(`cannot start '${this.name}' again: ${TritonError.from(reason).message}`);
-          this.#restart();
-        },
-      );
-    };
-    if (pause === 0) begin();
-    else setTimeout(begin, pause).unref();
+    if (!planned) this.#restarts.died();
   }
 
   /** The request of a key, which then counts as answered. */
@@ -276,7 +316,7 @@ export class PythonInstance implements BackendInstance {
     const batch = this.#batches.get(number);
     if (batch === undefined) return;
     this.#batches.delete(number);
-    this.#deaths = 0;
+    this.#restarts.worked();
     const { keys } = batch;
     // A batch that was sent ahead waited for the one before it.
     const computeStart = Math.max(batch.computeStart, this.#doneNs);

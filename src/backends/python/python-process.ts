@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { StdioOptions } from 'node:child_process';
 import fs from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { TritonError } from '../../protocol/error.js';
 import { FrameReader, FrameSplitter } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { EXECUTABLE_KEY, EXECUTABLE_VARIABLE, type Interpreter } from './interpreter.js';
+import { ProcessGroup } from './process-group.js';
 import { openUnnamedFile, SharedMemory } from './shared-memory.js';
 import type { Memories } from './tensor-codec.js';
 import { FromModel, ToModel } from './wire.js';
@@ -13,9 +14,11 @@ import { FromModel, ToModel } from './wire.js';
 /** The script of the process; it lies beside `dist` in the package. */
 const SCRIPT = findScript();
 
-/** Processes that run: whatever way the server ends, they end with it. */
-const running = new Set<ChildProcess>();
-let watchesExit = false;
+/** What a process sent before it ended is read for so long at most, in ms: others may hold its end of the socket. */
+const DRAIN_MS = 1000;
+
+/** A process whose model could not be initialised has so long to end by itself, in ms. */
+const REFUSED_GRACE_MS = 2000;
 
 /** What a process is told at its start. */
 export interface ProcessSettings {
@@ -41,7 +44,7 @@ export interface ProcessSettings {
 export interface ProcessEvents {
   /** A frame that is none of the start or the end. */
   onFrame(kind: number, frame: FrameReader, process: PythonProcess): void;
-  /** The process is gone; nothing follows. */
+  /** A process that had started is gone; nothing follows. A start that failed is reported by its rejection alone. */
   onExit(): void;
 }
 
@@ -54,70 +57,71 @@ export class PythonProcess {
   completed = '';
   /** True once the process is gone: its memory is closed, and nothing reaches it any more. */
   ended = false;
-  readonly #child: ChildProcess;
+  readonly #group: ProcessGroup;
   readonly #socket: Socket;
   readonly #pipe: Socket;
   readonly #events: ProcessEvents;
+  /** Resolves when the process was noticed to be gone. */
   readonly #exited: Promise<void>;
+  /** Settles the start; undefined once it is settled. */
   #started: ((error?: TritonError) => void) | undefined;
+  /** The model is initialised: from now on the end of the process is a matter of `onExit`. */
+  #serves = false;
 
   private constructor(interpreter: Interpreter, settings: ProcessSettings, events: ProcessEvents) {
     this.#events = events;
     const fromModel = openUnnamedFile();
-    this.memories = { toModel: new SharedMemory(), fromModel };
+    const toModel = new SharedMemory();
+    this.memories = { toModel, fromModel };
     const { command, args } = interpreter;
-    this.#child = spawn(command, [...args, SCRIPT], {
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', this.memories.toModel.fd, fromModel],
-    });
-    watchExit();
-    running.add(this.#child);
-    this.#socket = this.#child.stdio[3] as Socket;
-    this.#pipe = this.#child.stdio[4] as Socket;
+    try {
+      const stdio: StdioOptions = ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', toModel.fd, fromModel];
+      this.#group = new ProcessGroup(command, [...args, SCRIPT], stdio);
+    } catch (reason) {
+      this.#closeMemories();
+      throw cannotStart(reason as Error, command);
+    }
+    this.#socket = this.#group.child.stdio[3] as Socket;
+    this.#pipe = this.#group.child.stdio[4] as Socket;
     const splitter = new FrameSplitter((frame) => this.#receive(new FrameReader(frame)));
     this.#socket.on('data', (chunk: Buffer) => splitter.push(chunk));
     // Both ends of the connection break when the process dies; its exit is what counts.
     this.#socket.on('error', () => {});
     this.#pipe.on('error', () => {});
-    this.#exited = new Promise((resolve) => {
-      let error: Error | undefined;
-      const ended = () => {
-        if (!running.delete(this.#child)) return;
-        // What the process sent before it died is still in the socket.
-        const finish = () => {
-          this.#end(error, settings.instance, command);
-          resolve();
-        };
-        if (error !== undefined || this.#socket.readableEnded || this.#socket.destroyed) finish();
-        else this.#socket.once('close', finish);
-      };
-      this.#child.once('error', (reason) => {
-        error = reason;
-        if (this.#child.pid === undefined) ended();
-      });
-      this.#child.once('exit', ended);
+    this.#exited = this.#group.exited.then(async (error) => {
+      if (error === undefined) await this.#drained();
+      this.#end(error, settings.instance, command);
     });
     const init = new FrameWriter(ToModel.INIT, 4096);
     init.text(JSON.stringify(settings));
     this.send(init.finish());
   }
 
-  /** Starts a process and waits until its model is initialised. Rejects with the TritonError that says why it is not. */
+  /**
+   * Starts a process and waits until its model is initialised. Rejects with the TritonError that says why it is not, or
+   * with the reason of `cancelled`; nothing of the process is left then.
+   */
   static async start(
     interpreter: Interpreter,
     settings: ProcessSettings,
     events: ProcessEvents,
+    cancelled?: AbortSignal,
   ): Promise<PythonProcess> {
+    cancelled?.throwIfAborted();
     const process = new PythonProcess(interpreter, settings, events);
     const error = await new Promise<TritonError | undefined>((resolve) => {
       process.#started = resolve;
+      cancelled?.addEventListener('abort', process.#cancel, { once: true });
     });
-    if (error === undefined) return process;
-    await process.#exited;
-    throw error;
+    cancelled?.removeEventListener('abort', process.#cancel);
+    if (error === undefined && !cancelled?.aborted) return process;
+    process.#serves = false;
+    await process.#endRefused();
+    throw cancelled?.aborted ? TritonError.from(cancelled.reason) : error;
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#group.child.pid ?? 0;
   }
 
   /** Sends a frame to the main thread of the process. */
@@ -130,16 +134,44 @@ export class PythonProcess {
     this.#pipe.write(frame);
   }
 
-  /** Lets the model finalise and resolves when the process is gone. */
-  async finalize(): Promise<void> {
-    if (running.has(this.#child)) this.send(new FrameWriter(ToModel.FINALIZE, 8).finish());
+  /** Resolves when the process and all that it started are gone. */
+  async gone(): Promise<void> {
     await this.#exited;
+    await this.#group.gone;
   }
 
-  /** Ends the process at once and resolves when it is gone. */
+  /** Lets the model finalise and resolves when the process and all that it started are gone. */
+  async finalize(): Promise<void> {
+    if (!this.ended) this.send(new FrameWriter(ToModel.FINALIZE, 8).finish());
+    await this.gone();
+  }
+
+  /** Ends the process and all that it started at once; resolves when they are gone. */
   async kill(): Promise<void> {
-    if (running.has(this.#child)) this.#child.kill('SIGKILL');
-    await this.#exited;
+    this.#group.kill();
+    await this.gone();
+  }
+
+  readonly #cancel = (): void => this.#group.kill();
+
+  /** The model said that it could not be initialised: its process has nothing to do any more. */
+  async #endRefused(): Promise<void> {
+    const timer = setTimeout(this.#cancel, REFUSED_GRACE_MS);
+    await this.gone();
+    clearTimeout(timer);
+  }
+
+  /** Resolves when all that the process sent was read. */
+  async #drained(): Promise<void> {
+    const socket = this.#socket;
+    if (socket.readableEnded || socket.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, DRAIN_MS);
+      socket.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   #receive(frame: FrameReader): void {
@@ -147,10 +179,12 @@ export class PythonProcess {
     switch (kind) {
       case FromModel.READY:
         this.hasReadyCheck = frame.u8() === 1;
+        this.#serves = true;
         this.#announce();
         break;
       case FromModel.COMPLETED:
         this.completed = frame.text();
+        this.#serves = true;
         this.#announce();
         break;
       case FromModel.FAILED:
@@ -172,9 +206,13 @@ export class PythonProcess {
     this.ended = true;
     this.#socket.destroy();
     this.#pipe.destroy();
-    if (this.#started === undefined) this.#events.onExit();
+    this.#closeMemories();
+    if (this.#serves) this.#events.onExit();
     else if (error !== undefined) this.#announce(cannotStart(error, command));
     else this.#announce(notHealthy(instance));
+  }
+
+  #closeMemories(): void {
     this.memories.toModel.close();
     fs.closeSync(this.memories.fromModel);
   }
@@ -199,14 +237,6 @@ export function cannotStart(error: Error, command: string): TritonError {
 /** Text for an interpreter without numpy; its other half is in python/triton_runtime/start.py. */
 export function needsNumpy(executable: string, why: string): string {
   return `Python models need numpy, and ${executable} cannot import it (${why}): install it with '${executable} -m pip install numpy', or name another interpreter with --backend-config=python,${EXECUTABLE_KEY}=<path> or the environment variable ${EXECUTABLE_VARIABLE}`;
-}
-
-function watchExit(): void {
-  if (watchesExit) return;
-  watchesExit = true;
-  process.on('exit', () => {
-    for (const child of running) child.kill('SIGKILL');
-  });
 }
 
 /** This file runs from dist/src/backends/python; the script is in the package's folder `python`. */

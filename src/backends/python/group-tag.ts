@@ -1,0 +1,54 @@
+/** How processes that a model started are found again when they have left its process group: by their environment. */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+/** Environment variable that every process of a model has, and what it starts inherits. */
+export const GROUP_VARIABLE = 'TRITON_PROCESS_GROUP';
+
+/** Begin of the variable's value in all processes of this server. */
+export const SERVER_TAG = `${process.pid}-${randomBytes(6).toString('hex')}.`;
+
+let count = 0;
+
+/** A new value of the variable, for one group. */
+export function newTag(): string {
+  return `${SERVER_TAG}${++count}`;
+}
+
+/** Ids of the processes of a group, wherever they have gone; none where the system does not show environments. */
+export async function taggedProcesses(tag: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const id of processIds()) {
+    try {
+      if (hasTag(await readFile(`/proc/${id}/environ`), `${tag}\0`)) found.push(id);
+    } catch {
+      // It is gone, or belongs to somebody else.
+    }
+  }
+  return found;
+}
+
+/** Ids of all processes that this server's models started; for the end of this process. */
+export function allTaggedProcesses(): number[] {
+  return processIds().filter((id) => {
+    try {
+      return hasTag(readFileSync(`/proc/${id}/environ`), SERVER_TAG);
+    } catch {
+      return false; // gone, or somebody else's
+    }
+  });
+}
+
+function hasTag(environment: Buffer, value: string): boolean {
+  return environment.includes(`${GROUP_VARIABLE}=${value}`);
+}
+
+function processIds(): number[] {
+  if (process.platform !== 'linux') return [];
+  try {
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return []; // not mounted: the groups alone are ended
+  }
+}
