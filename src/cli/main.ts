@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 // First of all: what is set here holds for every thread and process that any command starts.
 import '../backends/onnxruntime/ort-telemetry.js';
 import { PROTOCOL_VERSION } from '../protocol/release.js';
+import { SIGPIPE_STATUS, watchOutput } from './watch-output.js';
 
 /** A subcommand: gets its own arguments, resolves to the exit status. */
 export type Command = (args: readonly string[]) => Promise<number>;
@@ -25,7 +26,12 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
 
 /** Runs the program with the arguments after its name. Sets process.exitCode. */
 export async function main(args: readonly string[]): Promise<void> {
-  process.exitCode = await dispatch(args);
+  if (args[0] === 'serve') {
+    process.exitCode = await dispatch(args);
+    return;
+  }
+  const output = watchOutput(args[0]);
+  process.exitCode = output.status(await dispatch(args));
 }
 
 async function dispatch(args: readonly string[]): Promise<number> {
@@ -46,7 +52,9 @@ async function dispatch(args: readonly string[]): Promise<number> {
   try {
     return await (await command.load()).run(rest);
   } catch (reason) {
+    if ((reason as NodeJS.ErrnoException | null)?.code === 'EPIPE') return SIGPIPE_STATUS;
     const text = reason instanceof Error ? (process.env['TRITON_DEBUG'] ? reason.stack : reason.message) : reason;
+    process.stderr.on('error', () => {}); // the status alone then says that something failed
     process.stderr.write(`triton ${name}: ${text}\n`);
     return 1;
   }

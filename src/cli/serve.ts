@@ -1,3 +1,4 @@
+import { processOutputs } from '../server/log/process-outputs.js';
 import { resolveOptions } from '../server/options/resolve-options.js';
 import { USAGE_LINE, usageText } from '../server/options/usage.js';
 import { tuneHeap } from '../server/tune-heap.js';
@@ -5,20 +6,20 @@ import type { Command } from './main.js';
 
 /** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop. */
 export const run: Command = async (args) => {
-  const resolved = resolveOptions(args, (line) => process.stderr.write(`${line}\n`));
+  const resolved = resolveOptions(args, (line) => processOutputs().stderr.write(`${line}\n`));
   if (resolved.kind === 'help') {
-    process.stdout.write(usageText());
+    processOutputs().stdout.write(usageText());
     return 0;
   }
   if (resolved.kind === 'error') {
     const program = /^(unrecognized option|option |invalid option)/.test(resolved.message) ? 'triton serve: ' : '';
-    process.stderr.write(`${resolved.usage ? `${USAGE_LINE}\n\n` : ''}${program}${resolved.message}\n`);
+    processOutputs().stderr.write(`${resolved.usage ? `${USAGE_LINE}\n\n` : ''}${program}${resolved.message}\n`);
     return 1;
   }
   let stopRequested = false;
   let onStop = (): void => {};
   const onSignal = (_name: NodeJS.Signals, number: number): void => {
-    process.stdout.write(`Signal (${number}) received.\n`);
+    processOutputs().stdout.write(`Signal (${number}) received.\n`);
     stopRequested = true;
     onStop();
   };
@@ -39,7 +40,7 @@ export const run: Command = async (args) => {
     return server.engine.exitNow(1);
   } catch (reason) {
     if (!(reason instanceof ServerStartError)) throw reason;
-    if (reason.message !== '') process.stderr.write(`${reason.message}\n`);
+    if (reason.message !== '') processOutputs().stderr.write(`${reason.message}\n`);
     return 1;
   }
 };

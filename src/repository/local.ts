@@ -85,7 +85,7 @@ export function systemText(reason: unknown): string {
   const { code, errno } = reason as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : SYSTEM_TEXTS[code];
   if (known !== undefined) return known;
-  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? String(reason);
+  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? code ?? String(reason);
 }
 
 const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
@@ -97,6 +97,11 @@ const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
   EMFILE: 'Too many open files',
   ENAMETOOLONG: 'File name too long',
   ELOOP: 'Too many levels of symbolic links',
+  ENOSPC: 'No space left on device',
+  EPIPE: 'Broken pipe',
+  EAGAIN: 'Resource temporarily unavailable',
+  EIO: 'Input/output error',
+  EDQUOT: 'Disk quota exceeded',
 };
 
 /** Links that lead to a folder above would never end; deeper than this nothing is looked at. */

@@ -73,7 +73,7 @@ export async function startServer(
     },
   };
   const metrics = options.metrics.enabled
-    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes)
+    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes, () => log.dropped)
     : undefined;
   const endpoints = await startEndpoints(context, engine, metrics);
   engine.beginPolling();

@@ -1,8 +1,12 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import path from 'node:path';
+import { isatty } from 'node:tty';
 import type { Log } from '../../engine/log.js';
 import { jsonString } from '../../protocol/json/write-json.js';
+import { systemText } from '../../repository/local.js';
 import { formatPreamble, type LogFormat, type LogLevel } from './format.js';
+import { LineOutput } from './line-output.js';
+import { LAST_FLUSH_MS, processOutputs } from './process-outputs.js';
 import { SOURCE_NAMES } from './source-names.js';
 import { renderTable } from './table.js';
 
@@ -15,7 +19,7 @@ export interface LogSettings {
   verboseLevel: number;
   format: LogFormat;
   /** Everything is appended to this file; '' = info to stdout, warnings and errors to stderr. */
-  readonly file: string;
+  file: string;
 }
 
 /** Settings of a server that was given no log option. */
@@ -29,19 +33,27 @@ export const defaultLogSettings: LogSettings = {
 };
 
 /** Where text goes; the process's own streams unless a test collects it. */
+/** Where records go that do not go to a file. No call throws or blocks. */
 export interface LogSink {
   stdout(text: string): void;
   stderr(text: string): void;
   /** Columns for tables. */
   readonly width: number;
+  /** The destinations behind it, where lines can get lost. */
+  outputs?(): readonly LineOutput[];
 }
 
 /** The streams of the process. Tables follow the terminal on stdout; 500 columns when there is none. */
 export const processSink: LogSink = {
-  stdout: (text) => void process.stdout.write(text),
-  stderr: (text) => void process.stderr.write(text),
+  stdout: (text) => processOutputs().stdout.write(text),
+  stderr: (text) => processOutputs().stderr.write(text),
   get width() {
-    return process.stdout.isTTY ? process.stdout.columns || 500 : 500;
+    // Asking the stream makes it, which changes flags of descriptors that other processes share.
+    return isatty(1) ? process.stdout.columns || 500 : 500;
+  },
+  outputs() {
+    const { stdout, stderr } = processOutputs();
+    return stdout === stderr ? [stdout] : [stdout, stderr];
   },
 };
 
@@ -53,20 +65,26 @@ export class ServerLog implements Log {
   readonly settings: LogSettings;
   readonly #sink: LogSink;
   readonly #escape: boolean;
-  #file: number | undefined;
+  #file: { readonly fd: number; readonly output: LineOutput } | undefined;
 
-  /** A log file that cannot be opened is passed over in silence, as in the original; the log then goes to the streams. */
+  /**
+   * A log file that cannot be opened is reported in a warning; the log then goes to the streams, and the settings show
+   * no file.
+   */
   constructor(settings: LogSettings = { ...defaultLogSettings }, sink: LogSink = processSink) {
     this.settings = settings;
     this.#sink = sink;
     this.#escape = process.env['TRITON_SERVER_ESCAPE_LOG_MESSAGES'] !== '0';
-    if (settings.file !== '') {
-      try {
-        this.#file = openSync(settings.file, 'a');
-      } catch {
-        this.#file = undefined;
-      }
-    }
+    const failure = settings.file === '' ? undefined : this.#openFile(settings.file);
+    for (const output of this.#outputs()) output.lossLine = (count, why) => this.#lossLine(count, why);
+    if (failure === undefined) return;
+    settings.file = '';
+    this.warning(`${failure}; the log goes to standard output and standard error instead`);
+  }
+
+  /** Records that could not be written, and were dropped. */
+  get dropped(): number {
+    return this.#outputs().reduce((sum, output) => sum + output.dropped, 0);
   }
 
   info(message: string): void {
@@ -110,8 +128,31 @@ export class ServerLog implements Log {
   }
 
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
+    for (const output of this.#outputs()) output.flush(LAST_FLUSH_MS);
+    if (this.#file !== undefined) closeSync(this.#file.fd);
     this.#file = undefined;
+  }
+
+  /** Opens the file; returns why that is not possible. A pipe as the file never blocks. */
+  #openFile(file: string): string | undefined {
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
+    try {
+      const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o666);
+      this.#file = { fd, output: LineOutput.of(fd) };
+      return undefined;
+    } catch (reason) {
+      const { code } = reason as NodeJS.ErrnoException;
+      return `the log file '${file}' cannot be opened: ${code === 'ENXIO' ? 'nobody reads this pipe' : systemText(reason)}`;
+    }
+  }
+
+  #outputs(): readonly LineOutput[] {
+    return this.#file === undefined ? (this.#sink.outputs?.() ?? []) : [this.#file.output];
+  }
+
+  #lossLine(count: number, why: string): string {
+    const text = `${count} log records could not be written and were dropped: ${systemText({ code: why })}`;
+    return `${this.#preamble('W', 'log.cc:0')}${this.#escape ? jsonString(text) : text}\n`;
   }
 
   #record(level: LogLevel, message: string): void {
@@ -123,7 +164,7 @@ export class ServerLog implements Log {
   }
 
   #write(level: LogLevel, text: string): void {
-    if (this.#file !== undefined) writeSync(this.#file, text);
+    if (this.#file !== undefined) this.#file.output.write(text);
     else if (level === 'I') this.#sink.stdout(text);
     else this.#sink.stderr(text);
   }

@@ -18,6 +18,7 @@ export class ServerMetrics {
   readonly #options: MetricsOptions;
   readonly #machine: MachineGauges | undefined;
   readonly #pinnedPoolBytes: number;
+  readonly #lostLogRecords: () => number;
   /** Labels never change while a version is loaded: made once per configuration. */
   readonly #labels = new WeakMap<ModelConfig, string>();
 
@@ -25,7 +26,10 @@ export class ServerMetrics {
     engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>,
     options: MetricsOptions,
     pinnedPoolBytes: number,
+    /** Records of the log that could not be written so far. */
+    lostLogRecords: () => number = () => 0,
   ) {
+    this.#lostLogRecords = lostLogRecords;
     this.#engine = engine;
     this.#options = options;
     this.#pinnedPoolBytes = pinnedPoolBytes;
@@ -43,12 +47,21 @@ export class ServerMetrics {
       text += this.#modelFamily(family, all, counting);
       if (family === COUNTERS[0]) text += familyText(FAILURE_NAME, 'counter', FAILURE_HELP, failures(all, counting));
     }
+    text += this.#lostRecords();
     text += customFamilies(custom, 'COUNTER');
     for (const family of GAUGES) text += this.#modelFamily(family, all, true);
     text += this.#pinnedPool() + this.#machineFamilies() + customFamilies(custom, 'GAUGE');
     if (this.#options.histogramLatencies) text += this.#firstResponses(all);
     text += customFamilies(custom, 'HISTOGRAM');
     return this.#options.summaryLatencies ? text + this.#summaries(all) : text;
+  }
+
+  /** Triton has no such family: it appears with the first record that is lost. */
+  #lostRecords(): string {
+    const lost = this.#lostLogRecords();
+    if (lost === 0) return '';
+    const help = 'Number of log records that could not be written and were dropped';
+    return familyText('nv_log_record_lost', 'counter', help, [['', lost]]);
   }
 
   stop(): void {

@@ -1,5 +1,8 @@
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../engine/log.js';
+
+/** A pipe as the trace file never blocks: it has a reader and room, or it fails. */
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
 
 /** The trace file and its numbered companions (spec: runtime, section 9.3). */
 export class TraceFile {
@@ -9,6 +12,8 @@ export class TraceFile {
   #file: number | undefined;
   /** Could not be written, or is complete: nothing more goes to the file. */
   #ended = false;
+  /** The last numbered file could not be written: one line of the log is enough for all that follow. */
+  #failing = false;
 
   constructor(path: string, log: Log) {
     this.path = path;
@@ -18,7 +23,7 @@ export class TraceFile {
   /** Writes traces, which are separated by commas, as the next numbered file: an array of its own. */
   saveNumbered(traces: string): void {
     const path = `${this.path}.${this.#index++}`;
-    this.#attempt(path, () => writeFileSync(path, `[${traces}]`));
+    this.#attempt(path, () => this.#save(path, `[${traces}]`));
   }
 
   /** Adds traces to the file itself, which is complete once it is closed. What was there before the start is gone. */
@@ -26,8 +31,9 @@ export class TraceFile {
     if (this.#ended) return;
     this.#attempt(this.path, () => {
       const first = this.#file === undefined;
-      this.#file ??= openSync(this.path, 'w');
-      writeSync(this.#file, (first ? '[' : ',') + traces);
+      this.#file ??= openSync(this.path, FLAGS);
+      // Of all ways to write only this one goes on after a write that took a part.
+      writeFileSync(this.#file, (first ? '[' : ',') + traces);
     });
   }
 
@@ -37,17 +43,31 @@ export class TraceFile {
     if (file === undefined) return;
     this.#file = undefined;
     this.#attempt(this.path, () => {
-      writeSync(file, ']');
-      closeSync(file);
+      try {
+        writeFileSync(file, ']');
+      } finally {
+        closeSync(file);
+      }
     });
+  }
+
+  #save(path: string, text: string): void {
+    const file = openSync(path, FLAGS);
+    try {
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
   }
 
   #attempt(path: string, write: () => void): void {
     try {
       write();
+      this.#failing = false;
     } catch (reason) {
       if (path === this.path) this.#ended = true;
-      this.#log.error(`failed creating trace file: ${(reason as Error).message}`);
+      if (!this.#failing) this.#log.error(`failed creating trace file: ${(reason as Error).message}`);
+      this.#failing = true;
     }
   }
 }
