@@ -1,7 +1,6 @@
 /** `triton repo fmt PATH...`: brings configurations into their canonical form, comments kept. */
 import { buffer } from 'node:stream/consumers';
 import type { Command as Commander } from 'commander';
-import { syntaxRemedy } from '../modelconfig/pbtxt/syntax-remedy.js';
 import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../repository/format-configs.js';
 import type { Command } from './main.js';
 import { reportFailure } from './report-failure.js';
@@ -35,10 +34,10 @@ async function format(command: Commander): Promise<number> {
 }
 
 function report({ file, outcome, errors }: FormattedFile, check: boolean): number {
-  for (const { position, message } of errors) {
-    const help = syntaxRemedy(message);
-    process.stderr.write(`${file}:${position.line}:${position.column}: error: ${message}\n`);
-    if (help !== undefined) process.stderr.write(`  help: ${help}\n`);
+  for (const { error, remedy } of errors) {
+    const { token, message } = error;
+    process.stderr.write(`${file}:${token.line}:${token.column}: error: ${message}\n`);
+    if (remedy !== undefined) process.stderr.write(`  help: ${remedy}\n`);
   }
   if (outcome === 'changed') process.stdout.write(`${check ? 'not in canonical form' : 'formatted'}: ${file}\n`);
   return outcome === 'unreadable' || (check && outcome === 'changed') ? 1 : 0;

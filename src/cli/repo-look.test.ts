@@ -102,7 +102,7 @@ describe('triton repo fmt', () => {
     assert.equal(repo(['fmt', '-'], 'name: "x"').out, 'name: "x"\n');
     const { status, out, complaint } = repo(['fmt', '-'], 'nam: "x"');
     assert.deepEqual([status, out], [1, '']);
-    assert.match(complaint, /^-:1:4: error: .*\n {2}help: Did you mean 'name'\?\n$/);
+    assert.match(complaint, /^-:1:1: error: .*\n {2}help: Did you mean 'name'\?\n$/);
     assert.match(repo(['fmt', 'nowhere']).complaint, /no such file or folder: 'nowhere'/);
   });
 });

@@ -14,6 +14,8 @@ export interface Finding {
   readonly message: string;
   /** The server's own text where `message` is that of the configuration's parser. */
   readonly serverMessage?: string;
+  /** What the configuration's parser prints, at its own positions, which may lie behind the wrong token. */
+  readonly parserErrors?: readonly { readonly line: number; readonly column: number; readonly message: string }[];
   readonly file?: string;
   readonly position?: Position;
   /** Lines that show the fault more closely, such as two shapes side by side. */

@@ -44,13 +44,25 @@ test('what protobuf complains about comes with what to do', () => {
     ['max_batch_size: 4 max_batch_size: 8', "Keep one 'max_batch_size'."],
     ['name: simple', 'Write the text in double quotes.'],
     ['{ "name": "x" }', 'This looks like JSON; a configuration is in protobuf text format: name: "..."'],
-    ['input {', 'A bracket is not closed, or a field has no value.'],
+    ['input {', "The { of 'input' in line 1 is not closed: write } at its end."],
+    ['max_batch_size:', 'Write the value behind the colon: a number.'],
+    [
+      'instance_group [\n  { count: 2\ninput [ ]',
+      "The { of 'instance_group' in line 2 is not closed: write } before this.",
+    ],
+    [
+      'instance_group [\n  { count: 2 }\ninput [ ]',
+      "The [ of 'instance_group' in line 1 is not closed: write ] before this.",
+    ],
+    ['parameters { "k": "v" }', 'Write each entry as parameters { key: "..." value: { string_value: "..." } }.'],
+    ['parameters { k: "v" }', 'Write each entry as parameters { key: "..." value: { string_value: "..." } }.'],
+    ['metric_tags { "k": "v" }', 'Write each entry as metric_tags { key: "..." value: "..." }.'],
     ['dynamic_batching { } sequence_batching { }', "Keep either 'sequence_batching' or 'dynamic_batching'."],
     ['dynamic_batching { preserve_ordering: yes }', 'Write true or false.'],
     ['name: "a', 'Close the text with the quote that began it.'],
     ['\ufeffname: "a"', 'Save the file as UTF-8 without a byte order mark.'],
   ] as const) {
     const [error] = readPbtxt(text).errors;
-    assert.equal(syntaxRemedy(error?.message ?? ''), remedy, `${text}: ${error?.message}`);
+    assert.equal(error && syntaxRemedy(error), remedy, `${text}: ${error?.message}`);
   }
 });

@@ -3,15 +3,15 @@ import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { formatPbtxt } from '../modelconfig/pbtxt/format-pbtxt.js';
-import type { ParseError } from '../modelconfig/pbtxt/parser.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
+import { type ReportedError, reportedErrors } from '../modelconfig/pbtxt/reported-errors.js';
 
 /** What became of one file. */
 export interface FormattedFile {
   readonly file: string;
   readonly outcome: 'unchanged' | 'changed' | 'unreadable';
   /** Why a file is left as it is. */
-  readonly errors: readonly ParseError[];
+  readonly errors: readonly ReportedError[];
 }
 
 /**
@@ -50,9 +50,9 @@ export async function formatConfigFile(file: string, write: boolean): Promise<Fo
 }
 
 /** The canonical text, or why the text cannot be read. Throws when formatting would change what the text means. */
-export function formatConfigText(text: Uint8Array): string | readonly ParseError[] {
+export function formatConfigText(text: Uint8Array): string | readonly ReportedError[] {
   const before = readPbtxt(text);
-  if (before.errors.length > 0) return before.errors;
+  if (before.errors.length > 0) return reportedErrors(before.errors, text);
   const formatted = formatPbtxt(text);
   if (!isDeepStrictEqual(readPbtxt(formatted).config, before.config)) {
     throw new Error('formatting would change the configuration; it was left as it is');

@@ -3,6 +3,7 @@
  * section 4.1 C). The server and the validator run this same code.
  */
 import type { Fault } from '../modelconfig/fault.js';
+import { nearestName } from '../modelconfig/nearest-name.js';
 import {
   ENSEMBLE_PLATFORM,
   type InstanceGroupHost,
@@ -89,6 +90,25 @@ export function finishConfig(config: ModelConfig, provided: boolean): CheckedCon
   return { config: completed, faults };
 }
 
+/** Names of runtimes and file formats that people write for the backend that serves them. */
+const BACKEND_ALIASES: Readonly<Record<string, string>> = {
+  onnx: 'onnxruntime',
+  ort: 'onnxruntime',
+  onnxruntime_onnx: 'onnxruntime',
+  'onnx-runtime': 'onnxruntime',
+  onnx_runtime: 'onnxruntime',
+  py: 'python',
+  python3: 'python',
+};
+
+/** `Did you mean ...` for the name of a backend that is there under another one. */
+function meantBackend(name: string, host: Pick<LoadHost, 'hasBackend'>): string | undefined {
+  const lower = name.toLowerCase();
+  const alias = Object.hasOwn(BACKEND_ALIASES, lower) ? BACKEND_ALIASES[lower] : undefined;
+  const meant = alias ?? nearestName(name, Object.values(BACKEND_ALIASES));
+  return meant !== undefined && host.hasBackend(meant) ? `Did you mean '${meant}'?` : undefined;
+}
+
 /** The search for the backend's library: only what is built in can be found. Nothing for models without a backend. */
 export async function backendLibraryFaults(
   config: ModelConfig,
@@ -106,7 +126,8 @@ export async function backendLibraryFaults(
     return fault(
       'backend',
       `unable to find backend library for backend '${backend}', try specifying runtime on the model configuration.`,
-      `This program has no backend '${backend}'; convert the model to ONNX, or serve it elsewhere.`,
+      meantBackend(backend, host) ??
+        `This program has no backend '${backend}'; convert the model to ONNX, or serve it elsewhere.`,
     );
   }
   const folders = [joinPath(modelDirectory, version), modelDirectory, joinPath(host.backendDirectory, backend)];

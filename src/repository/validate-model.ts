@@ -3,13 +3,14 @@ import type { Fault } from '../modelconfig/fault.js';
 import type { Finding, Position } from '../modelconfig/finding.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
 import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
-import { syntaxRemedy } from '../modelconfig/pbtxt/syntax-remedy.js';
+import { reportedErrors } from '../modelconfig/pbtxt/reported-errors.js';
 import { remedyOf } from '../modelconfig/rule-table.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { FileExaminer } from './file-examiner.js';
 import { foreignFileFaults } from './foreign-files.js';
 import { joinPath } from './local.js';
+import { misplacedFile, misplacedRemedy } from './misplaced-file.js';
 import { initFileFaults, instanceFileFaults, labelDoubts } from './model-file-faults.js';
 import { faultOf, type PolledModel, type PollOptions, pollModel } from './poll-model.js';
 import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from './prepare-load.js';
@@ -46,6 +47,8 @@ export interface ValidatedModel {
 /** Rules whose faults say nothing against the configuration. */
 const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
 
+const EMPTY = new Uint8Array(0);
+
 /** Backends whose models are configurations alone. */
 const FILELESS: ReadonlySet<string> = new Set(['identity', 'repeat']);
 
@@ -60,10 +63,10 @@ export async function validateModel(
   const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
   const base = { name, findings: findings.list, polled, addFaults };
   const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
-  addFaults(polled.faults);
+  addFaults(await withMisplacedFile(polled));
   if (!polled.recognised) return unknown;
   const selection = await selectVersions(directory, polled.config);
-  findings.addSelection(selection);
+  findings.addSelection(selection, await misplacedFile(directory));
   const { error } = selection;
   if (error !== undefined) {
     if (polled.faults.length > 0) return unknown;
@@ -86,6 +89,15 @@ export async function validateModel(
   if (polled.faults.length > 0) return unknown;
   const versions = loadError === '' ? selection.versions : [];
   return { ...base, config, versions, loadError: loadError || undefined, judged };
+}
+
+/** Polling cannot know the backend of a model whose file lies outside the version directory. */
+async function withMisplacedFile({ directory, faults }: PolledModel): Promise<readonly Fault[]> {
+  if (!faults.some(({ rule }) => rule === 'backend-unknown')) return faults;
+  const file = await misplacedFile(directory);
+  if (file === undefined) return faults;
+  const remedy = misplacedRemedy(directory, file);
+  return faults.map((fault) => (fault.rule === 'backend-unknown' ? { ...fault, remedy } : fault));
 }
 
 async function validateVersion(
@@ -146,15 +158,19 @@ class ModelFindings {
 
   constructor(model: PolledModel) {
     this.#model = model;
-    for (const { position, message } of model.parseErrors) {
+    for (const { error, remedy = remedyOf('config-syntax') } of reportedErrors(
+      model.parseErrors,
+      model.text ?? EMPTY,
+    )) {
+      const { message, token } = error;
       const server = model.faults[0]?.message;
-      const remedy = syntaxRemedy(message) ?? remedyOf('config-syntax');
+      const parserErrors = model.parseErrors.map(({ position, message }) => ({ ...position, message }));
       this.#push({
         severity: 'error',
         rule: 'config-syntax',
         message,
-        position,
-        ...(server === undefined ? {} : { serverMessage: server }),
+        position: token,
+        ...(server === undefined ? {} : { serverMessage: server, parserErrors }),
         ...(remedy === undefined ? {} : { remedy }),
       });
     }
@@ -178,7 +194,8 @@ class ModelFindings {
     }
   }
 
-  addSelection(selection: VersionSelection): void {
+  /** `misplaced`: name of a model's file that lies beside the version directories instead of in one. */
+  addSelection(selection: VersionSelection, misplaced: string | undefined): void {
     for (const { message } of selection.ignored) {
       this.#push({ severity: 'warning', rule: 'version-directory', message, ...helpOf('version-directory') });
     }
@@ -189,11 +206,18 @@ class ModelFindings {
     }
     const { error } = selection;
     if (error === undefined) return;
+    if (selection.available.length > 0) {
+      const remedy = `There are versions ${selection.available.join(', ')}, but 'version_policy' selects none of them.`;
+      this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, ...place });
+      return;
+    }
+    // What is missing is a directory: no line of the configuration is at fault.
+    const { directory } = this.#model;
     const remedy =
-      selection.available.length === 0
-        ? `Make a version directory, e.g. ${joinPath(this.#model.directory, '1')}, and put the model's file into it.`
-        : `There are versions ${selection.available.join(', ')}, but 'version_policy' selects none of them.`;
-    this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, ...place });
+      misplaced === undefined
+        ? `Make a version directory, e.g. ${joinPath(directory, '1')}, and put the model's file into it.`
+        : misplacedRemedy(directory, misplaced);
+    this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, file: directory });
   }
 
   #push(finding: Omit<Finding, 'model'>): void {

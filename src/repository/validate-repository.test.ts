@@ -230,9 +230,9 @@ test('the text form shows the line, a caret and the remedy', async () => {
       '                            ^',
       '  server: failed to read text proto from R/m/config.pbtxt',
       '  help: Write the number without quotes.',
-      'R/n/config.pbtxt:2:15: error: Non-repeated field "max_batch_size" is specified multiple times. [config-syntax]',
+      'R/n/config.pbtxt:2:1: error: Non-repeated field "max_batch_size" is specified multiple times. [config-syntax]',
       '    max_batch_size: -1',
-      '                  ^',
+      '    ^',
       '  server: failed to read text proto from R/n/config.pbtxt',
       "  help: Keep one 'max_batch_size'.",
       '2 models: 2 errors, 0 warnings',
@@ -242,4 +242,31 @@ test('the text form shows the line, a caret and the remedy', async () => {
   const json = JSON.parse(reportJson(report)) as { errors: number; findings: { line: number; column: number }[] };
   assert.equal(json.errors, 2);
   assert.deepEqual([json.findings[0]?.line, json.findings[0]?.column], [2, 25]);
+});
+
+test('remedies name what is there: a file outside the version directory, a near backend, an input that is not one', async () => {
+  const io = 'input { name: "A" data_type: TYPE_FP32 dims: 4 } output { name: "B" data_type: TYPE_FP32 dims: 4 }';
+  const sample = 'inputs { key: "X" value { data_type: TYPE_FP32 dims: 4 zero_data: true } }';
+  const folder = await repository({
+    'bare/model.py': '',
+    'flat/config.pbtxt': `backend: "onnxruntime" ${io}`,
+    'flat/net.onnx': '',
+    'onnx/config.pbtxt': `backend: "onnx" ${io}`,
+    'onnx/1/': '',
+    'warm/config.pbtxt': `backend: "identity" max_batch_size: 2 ${io}\nmodel_warmup { name: "w" batch_size: 1 ${sample} }`,
+    'warm/1/': '',
+    'zero/config.pbtxt': `backend: "identity" ${io.replace('dims: 4', 'dims: [ 2, 0 ]')}`,
+    'zero/1/': '',
+  });
+  const report = await validateRepositories([folder], OPTIONS);
+  const remedies = new Map(report.findings.map(({ model, remedy }) => [model, remedy?.replaceAll(folder, 'R')]));
+  assert.deepEqual(Object.fromEntries(remedies), {
+    bare: 'Move R/bare/model.py into a version directory: mkdir R/bare/1 && mv R/bare/model.py R/bare/1/model.py',
+    flat: 'Move R/flat/net.onnx into a version directory: mkdir R/flat/1 && mv R/flat/net.onnx R/flat/1/model.onnx',
+    onnx: "Did you mean 'onnxruntime'?",
+    warm: "'X' is not an input of this model, whose inputs are 'A'. Did you mean 'A'?",
+    zero: '0 is not a size: write the number of elements, or -1 where it differs from request to request.',
+  });
+  const [warm] = report.findings.filter(({ model }) => model === 'warm');
+  assert.deepEqual(warm?.position, { line: 2, column: 40 });
 });

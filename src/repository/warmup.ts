@@ -1,5 +1,6 @@
 /** Warm-up samples against the configuration and their data files (spec: model repository, section 4.8). */
 import type { Fault } from '../modelconfig/fault.js';
+import { didYouMean } from '../modelconfig/nearest-name.js';
 import { enumName } from '../modelconfig/rules/enum-name.js';
 import { type Datatype, datatypeOfConfigType, elementSize, formatShape } from '../protocol/datatype.js';
 import { TritonError } from '../protocol/error.js';
@@ -29,10 +30,27 @@ export async function warmupFaults(modelDirectory: string, config: ModelConfig):
       for (const [name, input] of sample.inputs) data.set(name, await sampleData(modelDirectory, name, input));
       checkSample(config, sample, data);
     } catch (reason) {
-      faults.push(faultOf(reason, 'warmup-sample', ['model_warmup', i]));
+      const unknown = [...sample.inputs.keys()].find((name) => !config.input.some((input) => input.name === name));
+      faults.push(
+        unknown === undefined
+          ? faultOf(reason, 'warmup-sample', ['model_warmup', i])
+          : faultOf(
+              reason,
+              'warmup-sample',
+              ['model_warmup', i, 'inputs', unknown],
+              unknownInputRemedy(config, unknown),
+            ),
+      );
     }
   }
   return faults;
+}
+
+/** A sample whose inputs are not those of the model: most often a misspelt name. */
+function unknownInputRemedy(config: ModelConfig, name: string): string {
+  const names = config.input.map((input) => input.name);
+  const meant = didYouMean(name, names);
+  return `'${name}' is not an input of this model, whose inputs are ${names.map((each) => `'${each}'`).join(', ')}.${meant === undefined ? '' : ` ${meant}`}`;
 }
 
 /** Bytes of the input's file, cut to what is needed; undefined for zero and random data. Throws what the server refuses. */

@@ -17,7 +17,7 @@ export function checkBinding(config: ModelConfig): Fault[] {
           `unsupported datatype TYPE_${datatype ?? 'INVALID'} for ${kind} '${name}' for model '${config.name}': ` +
           `onnxruntime-node cannot carry such tensors; let the model cast it to TYPE_FP32`,
         path: [kind, i, 'data_type'],
-        remedy: 'Let the model cast it to TYPE_FP32.',
+        remedy: `Let the model's ${kind} be FP32 and cast inside the graph (an ONNX Cast node), or export the model in FP32 or FP16.`,
       });
     }
   }

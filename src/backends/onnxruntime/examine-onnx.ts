@@ -13,6 +13,7 @@ import { checkOnnxAgainstConfig } from './check-config.js';
 import { describeOnnx } from './describe-onnx.js';
 import type { OnnxModel } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';
+import { onnxRemedy } from './onnx-remedy.js';
 import { readSessionSettings } from './session-options.js';
 import { WireFormatError } from './wire-file.js';
 
@@ -35,7 +36,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
     return { ...result, config: autoCompleteOnnx(config, opened.model, options), faults: [], instanceFaults };
   } catch (reason) {
     const path = config.max_batch_size === 0 ? [] : ['max_batch_size'];
-    const fault = faultOf(reason, 'onnx-auto-complete', path);
+    const fault = faultOf(reason, 'onnx-auto-complete', path, onnxRemedy((reason as Error).message));
     return { ...result, config, tensors: 'given', faults: [fault], instanceFaults: async () => [] };
   }
 }
@@ -63,7 +64,9 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
       return { fault: faultOf(reason, problem.rule, at, `${problem.message}. ${problem.remedy}`, path) };
     }
     const cause = reason instanceof Error ? reason.cause : undefined;
-    if (!(cause instanceof WireFormatError)) return { fault: faultOf(reason, 'onnx-file', at, undefined, path) };
+    if (!(cause instanceof WireFormatError)) {
+      return { fault: faultOf(reason, 'onnx-file', at, onnxRemedy((reason as Error).message), path) };
+    }
     const remedy = `The file is cut short or is no ONNX model: ${cause.message}. Copy or export the model again.`;
     return { fault: faultOf(reason, 'model-file-truncated', at, remedy, path) };
   }

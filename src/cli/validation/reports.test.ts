@@ -48,9 +48,9 @@ describe('the text form', () => {
     assert.equal(
       out,
       [
-        `my models/bad/config.pbtxt:2:18: error: Message type "inference.ModelConfig" has no field named "max_batch". [config-syntax]`,
+        `my models/bad/config.pbtxt:2:9: error: Message type "inference.ModelConfig" has no field named "max_batch". [config-syntax]`,
         '            max_batch: 4, backend: "identity"',
-        '                     ^',
+        '            ^',
         '  server: failed to read text proto from my models/bad/config.pbtxt',
         "  help: Did you mean 'max_batch_size'?",
         "my models/dims/config.pbtxt:3:48: error: model 'dims', tensor 'OUTPUT0': the model expects 2 dimensions (shape [-1,16]) but the model configuration specifies 2 dimensions (an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape [-1,17]) [onnx-dims-mismatch]",
@@ -124,7 +124,7 @@ describe('the form for GitHub', () => {
     assert.equal(lines.length, 3);
     assert.match(
       lines[0] ?? '',
-      /^::error file=my models\/bad\/config\.pbtxt,line=2,col=11,title=config-syntax::Message type "inference\.ModelConfig" has/,
+      /^::error file=my models\/bad\/config\.pbtxt,line=2,col=2,title=config-syntax::Message type "inference\.ModelConfig" has/,
     );
     assert.match(
       lines[1] ?? '',
@@ -150,7 +150,7 @@ describe('SARIF', () => {
     const [first] = (results[0]?.['locations'] ?? []) as { physicalLocation: Json }[];
     assert.deepEqual(first?.physicalLocation, {
       artifactLocation: { uri: 'my%20models/bad/config.pbtxt', uriBaseId: 'SRCROOT' },
-      region: { startLine: 2, startColumn: 11, snippet: { text: '\tmax_batch: 4, backend: "identity"' } },
+      region: { startLine: 2, startColumn: 2, snippet: { text: '\tmax_batch: 4, backend: "identity"' } },
     });
     const bases = run?.['originalUriBaseIds'] as { SRCROOT: { uri: string } };
     assert.equal(bases.SRCROOT.uri, `${pathToFileURL(root).href}/`);

@@ -16,10 +16,29 @@ import { type FieldPath, PositionMap } from './position-map.js';
 import { unescapeString } from './string-literal.js';
 import { Tokenizer } from './tokenizer.js';
 
-/** An error with its 1-based place. */
+/** A bracket that was opened and not closed yet. */
+export interface OpenBracket {
+  /** The field that it belongs to. */
+  readonly field: string;
+  readonly bracket: '{' | '<' | '[';
+  readonly position: Position;
+}
+
+/** An error with its 1-based positions. */
 export interface ParseError {
+  /** Where protobuf reports it: where its scanner stands, which may be behind the token that is wrong. */
   readonly position: Position;
   readonly message: string;
+  /** Where the token that is wrong begins. */
+  readonly token: Position;
+  /** True when the characters themselves are wrong; errors of the grammar that follow are consequences. */
+  readonly lexical: boolean;
+  /** The brackets around it, outermost first. */
+  readonly open: readonly OpenBracket[];
+  /** The message whose fields are read there, and the names of the messages around it, outermost first. */
+  readonly around: readonly MessageSchema[];
+  /** The field whose map entry is read there. */
+  readonly map?: { readonly name: string; readonly field: Field } | undefined;
 }
 
 type Message = Record<string, unknown>;
@@ -64,13 +83,19 @@ class Parser {
   readonly positions = new PositionMap();
   readonly #tokens: Tokenizer;
   readonly #errors: ParseError[];
+  readonly #open: OpenBracket[] = [];
+  readonly #around: MessageSchema[] = [];
+  #map: ParseError['map'];
 
   constructor(bytes: Uint8Array, errors: ParseError[]) {
     this.#errors = errors;
-    this.#tokens = new Tokenizer(bytes, (position, message) => errors.push({ position, message }));
+    this.#tokens = new Tokenizer(bytes, (position, message) =>
+      errors.push({ position, message, token: position, lexical: true, open: [], around: [] }),
+    );
   }
 
   parseFile(schema: MessageSchema, message: Message): void {
+    this.#around.push(schema);
     while (this.#tokens.current.type !== 'end') this.#field(schema, message, []);
   }
 
@@ -79,8 +104,8 @@ class Parser {
     const start = this.#tokens.position;
     const name = this.#identifier();
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
-    if (field === undefined) this.#fail(`Message type "${schema.name}" has no field named "${name}".`);
-    this.#checkSingle(schema, message, name, field as Field);
+    if (field === undefined) this.#fail(`Message type "${schema.name}" has no field named "${name}".`, start);
+    this.#checkSingle(schema, message, name, field as Field, start);
     this.#value(schema, message, name, field as Field, [...path, name], start);
     this.#separator();
   }
@@ -93,14 +118,17 @@ class Parser {
     this.#fail(`Extension "${name}" is not defined or is not an extension of "${schema.name}".`);
   }
 
-  #checkSingle(schema: MessageSchema, message: Message, name: string, field: Field): void {
+  #checkSingle(schema: MessageSchema, message: Message, name: string, field: Field, start: Position): void {
     if (field.cardinality !== 'singular') return;
-    if (isSet(message[name], field)) this.#fail(`Non-repeated field "${name}" is specified multiple times.`);
+    if (isSet(message[name], field)) {
+      this.#fail(`Non-repeated field "${name}" is specified multiple times.`, start);
+    }
     if (field.oneof === undefined) return;
     for (const [other, candidate] of Object.entries(schema.fields)) {
       if (candidate.oneof === field.oneof && message[other] !== undefined) {
         this.#fail(
           `Field "${name}" is specified along with field "${other}", another member of oneof "${field.oneof}".`,
+          start,
         );
       }
     }
@@ -111,13 +139,17 @@ class Parser {
     if (isMessage) this.#take(':');
     else this.#consume(':');
     this.positions.set(path, isMessage || field.cardinality === 'repeated' ? start : this.#tokens.position);
+    const bracket = this.#tokens.position;
     if (field.cardinality !== 'singular' && this.#take('[')) {
       if (this.#take(']')) return;
+      this.#open.push({ field: name, bracket: '[', position: bracket });
       for (;;) {
         this.#element(schema, message, name, field, path, this.#tokens.position);
-        if (this.#take(']')) return;
+        if (this.#take(']')) break;
         this.#consume(',');
       }
+      this.#open.pop();
+      return;
     }
     this.#element(schema, message, name, field, path, isMessage ? start : this.#tokens.position);
   }
@@ -144,21 +176,36 @@ class Parser {
   }
 
   #single(name: string, field: Field, path: FieldPath): unknown {
-    return typeof field.type === 'function' ? this.#subMessage(field.type(), path) : this.#scalar(name, field.type);
+    return typeof field.type === 'function'
+      ? this.#subMessage(name, field.type(), path)
+      : this.#scalar(name, field.type);
   }
 
-  #subMessage(schema: MessageSchema, path: FieldPath): Message {
-    const closer = this.#open();
+  #subMessage(name: string, schema: MessageSchema, path: FieldPath): Message {
+    const closer = this.#begin(name);
     const message = create(schema) as Message;
+    const map = this.#map;
+    this.#map = undefined;
+    this.#around.push(schema);
     while (!this.#tokens.isSymbol('}') && !this.#tokens.isSymbol('>')) this.#field(schema, message, path);
-    this.#consume(closer);
+    this.#end(closer);
+    this.#around.pop();
+    this.#map = map;
     return message;
   }
 
-  #open(): '>' | '}' {
-    if (this.#take('<')) return '>';
-    this.#consume('{');
-    return '}';
+  /** The bracket that begins a message; returns the one that ends it. */
+  #begin(field: string): '>' | '}' {
+    const { position } = this.#tokens;
+    const angle = this.#take('<');
+    if (!angle) this.#consume('{');
+    this.#open.push({ field, bracket: angle ? '<' : '{', position });
+    return angle ? '>' : '}';
+  }
+
+  #end(closer: '>' | '}'): void {
+    this.#consume(closer);
+    this.#open.pop();
   }
 
   /** `{ key: ... value: ... }`: absent parts have their defaults, the last entry of a key wins. */
@@ -171,7 +218,9 @@ class Parser {
     start: Position,
   ): void {
     const entryName = `${schema.name}.${camelCase(name)}Entry`;
-    const closer = this.#open();
+    const closer = this.#begin(name);
+    const outerMap = this.#map;
+    this.#map = { name, field };
     let key: unknown;
     let value: unknown;
     let valueStart = start;
@@ -180,12 +229,13 @@ class Parser {
     const inner = new PositionMap();
     while (!this.#tokens.isSymbol('}') && !this.#tokens.isSymbol('>')) {
       if (this.#take('[')) this.#extension({ kind: 'message', name: entryName, fields: {} });
+      const partStart = this.#tokens.position;
       const part = this.#identifier();
       if (part !== 'key' && part !== 'value') {
-        this.#fail(`Message type "${entryName}" has no field named "${part}".`);
+        this.#fail(`Message type "${entryName}" has no field named "${part}".`, partStart);
       }
       if ((part === 'key' ? key : value) !== undefined) {
-        this.#fail(`Non-repeated field "${part}" is specified multiple times.`);
+        this.#fail(`Non-repeated field "${part}" is specified multiple times.`, partStart);
       }
       if (part === 'key') {
         this.#consume(':');
@@ -200,7 +250,8 @@ class Parser {
       }
       this.#separator();
     }
-    this.#consume(closer);
+    this.#end(closer);
+    this.#map = outerMap;
     key ??= zeroOf(field.key as ScalarType);
     map.delete(key);
     map.set(key, value ?? zeroOf(field.type));
@@ -235,17 +286,19 @@ class Parser {
 
   #bool(name: string): boolean {
     if (this.#tokens.current.type === 'integer') return this.#unsigned(1n) === 1n;
+    const start = this.#tokens.position;
     const word = this.#identifier();
     const value = Object.hasOwn(BOOLEANS, word) ? BOOLEANS[word] : undefined;
-    if (value === undefined) this.#fail(`Invalid value for boolean field "${name}". Value: "${word}".`);
+    if (value === undefined) this.#fail(`Invalid value for boolean field "${name}". Value: "${word}".`, start);
     return value as boolean;
   }
 
   #enum(name: string, type: EnumSchema): number {
     if (this.#tokens.current.type === 'identifier') {
+      const start = this.#tokens.position;
       const word = this.#identifier();
       const value = Object.hasOwn(type.values, word) ? type.values[word] : undefined;
-      if (value === undefined) this.#fail(`Unknown enumeration value of "${word}" for field "${name}".`);
+      if (value === undefined) this.#fail(`Unknown enumeration value of "${word}" for field "${name}".`, start);
       return value as number;
     }
     if (this.#tokens.isSymbol('-') || this.#tokens.current.type === 'integer') {
@@ -322,8 +375,17 @@ class Parser {
     if (!this.#take(symbol)) this.#fail(`Expected "${symbol}", found "${this.#tokens.text}".`);
   }
 
-  #fail(message: string): never {
-    this.#errors.push({ position: this.#tokens.position, message });
+  /** `token`: where the wrong token begins; by default the one that comes next. */
+  #fail(message: string, token = this.#tokens.position): never {
+    this.#errors.push({
+      position: this.#tokens.position,
+      message,
+      token,
+      lexical: false,
+      open: [...this.#open],
+      around: [...this.#around],
+      map: this.#map,
+    });
     throw new Stop();
   }
 }

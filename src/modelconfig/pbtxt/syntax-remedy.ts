@@ -1,7 +1,8 @@
-/** How to mend what protobuf's parser complains about: a sentence for each of its messages. */
+/** How to correct what protobuf's parser complains about: a sentence for each of its messages. */
 import { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { EnumSchema, MessageSchema } from '../../protocol/proto/schema.js';
 import { nearestName } from '../nearest-name.js';
+import type { ParseError } from './parser.js';
 
 /** Names that people take from other programs, and what they are here. */
 const TYPE_ALIASES: Readonly<Record<string, string>> = {
@@ -38,6 +39,10 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: Remedy])[] = [
   [/^Expected "\{", found/, () => 'The field holds a message: write { ... }.'],
   [/^Expected "([}>])", found/, (bracket) => `Close the message with ${bracket}.`],
   [/^Expected (?:integer|string|double).*got: \[/, () => 'The field holds one value, not a list.'],
+  [
+    /^Expected (integer|string|double), got: (?:[}\]>,;]|)$/,
+    (kind) => `Write the value behind the colon: ${kind === 'string' ? 'a text in quotes' : 'a number'}.`,
+  ],
   [/^Expected integer, got: "/, () => 'Write the number without quotes.'],
   [/^Expected integer, got: -/, () => 'The number must not be negative.'],
   [/^Expected integer, got: [0-9.]/, () => 'Write a whole number.'],
@@ -63,8 +68,39 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: Remedy])[] = [
   [/^Need space between number and identifier/, () => 'Put a blank after the number, or quotes around the text.'],
 ];
 
-/** One sentence, undefined where the message says enough. */
-export function syntaxRemedy(message: string): string | undefined {
+/** One sentence about what to change, undefined where the message says enough. */
+export function syntaxRemedy(error: ParseError): string | undefined {
+  return mapEntryRemedy(error) ?? openBracketRemedy(error) ?? remedyOfMessage(error.message);
+}
+
+/** An entry of a map is a message with the fields key and value, which nobody guesses. */
+function mapEntryRemedy({ message, map }: ParseError): string | undefined {
+  if (map === undefined || !/^(?:Expected identifier|Message type ".+Entry" has no field)/.test(message))
+    return undefined;
+  const { type } = map.field;
+  const fields = typeof type === 'function' ? Object.keys(type().fields) : undefined;
+  const value =
+    fields === undefined ? '"..."' : fields.includes('string_value') ? '{ string_value: "..." }' : '{ ... }';
+  return `Write each entry as ${map.name} { key: "..." value: ${value} }.`;
+}
+
+/** A bracket that is never closed shows where the next field of an outer message begins, or at the end of the file. */
+function openBracketRemedy({ message, open, around }: ParseError): string | undefined {
+  const inner = open.at(-1);
+  if (inner === undefined) return undefined;
+  const [, unknown] = /^Message type ".+" has no field named "(.+)"\.$/.exec(message) ?? [];
+  const belongsOutside =
+    unknown !== undefined && around.slice(0, -1).some(({ fields }) => Object.hasOwn(fields, unknown));
+  const atEnd = message === 'Expected identifier, got: ' || /^Expected "[\]}>,]", found ""\.$/.test(message);
+  // After an element, anything but a comma or the end of the list.
+  const listEnds = inner.bracket === '[' && /^Expected ",", found "[a-z_]+"\.$/.test(message);
+  if (!belongsOutside && !atEnd && !listEnds) return undefined;
+  const { field, bracket, position } = inner;
+  const closer = { '{': '}', '<': '>', '[': ']' }[bracket];
+  return `The ${bracket} of '${field}' in line ${position.line} is not closed: write ${closer} ${atEnd ? 'at its end' : 'before this'}.`;
+}
+
+function remedyOfMessage(message: string): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
     const match = pattern.exec(message);
     if (match !== null) return remedy(...match.slice(1));

@@ -87,7 +87,12 @@ function checkShapes(config: ModelConfig, tensor: ModelInput | ModelOutput, name
     const at = shape.findIndex(isBad);
     if (at < 0) continue;
     const path = field === 'dims' ? ['dims', at] : ['reshape', 'shape', at];
-    add('tensor-dims', path, `${named}${words} must be integer >= 1, or -1 to indicate a variable-size dimension`);
+    add(
+      'tensor-dims',
+      path,
+      `${named}${words} must be integer >= 1, or -1 to indicate a variable-size dimension`,
+      `${shape[at]} is not a size: write the number of elements, or -1 where it differs from request to request.`,
+    );
     good = false;
   }
   if (good && reshape !== undefined) checkReshape(tensor.name, dims, reshape, named, add);
