@@ -16,6 +16,8 @@ const result = spawnSync(
   process.execPath,
   [
     '--test',
+    // Into every test file: what a test leaves behind (processes, files, descriptors, ...) fails it.
+    `--import=${new URL('../dist/test/support/ledger/ledger.js', import.meta.url)}`,
     '--test-concurrency=2',
     '--test-timeout=180000',
     `--test-reporter=${new URL('./test-reporter.js', import.meta.url)}`,

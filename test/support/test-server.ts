@@ -11,6 +11,7 @@ import { SERVICE_PATH } from '../../src/protocol/proto/service.js';
 import { defaultLogSettings, ServerLog } from '../../src/server/log/server-log.js';
 import { resolveOptions } from '../../src/server/options/resolve-options.js';
 import { type RunningServer, startServer } from '../../src/server/server.js';
+import { serverStarts, serverStopped } from './ledger/ledger.js';
 
 /** A folder made of relative path -> content; removed by `remove`. */
 export function makeRepository(files: Readonly<Record<string, string | Uint8Array>>): { path: string; remove(): void } {
@@ -59,7 +60,10 @@ export interface TestServer extends RunningServer {
 /** Longest that a test waits for a line of the log. */
 const LOG_WAIT_MS = 30_000;
 
-/** Starts a server on 127.0.0.1 and free ports. `onLog` gets what is logged, also of a start that fails. */
+/**
+ * Starts a server on 127.0.0.1 and free ports. Its `stop` rejects when the server leaves anything behind (ledger/ledger.ts). `onLog` gets
+ * what is logged, also of a start that fails.
+ */
 export async function startTestServer(
   repositories: readonly string[],
   args: readonly string[] = [],
@@ -98,9 +102,21 @@ export async function startTestServer(
     { ...defaultLogSettings, ...resolved.options.log },
     { stdout: add, stderr: add, width: 500 },
   );
-  const server = await startServer(resolved.options, log);
+  serverStarts();
+  const server = await startServer(resolved.options, log).catch(async (reason) => {
+    await serverStopped();
+    throw reason;
+  });
   const { http = 0, grpc: grpcPort = 0, metrics = 0 } = server.ports;
-  return { ...server, http, grpc: grpcPort, metrics, logText: () => text, logged };
+  let stopped: Promise<boolean> | undefined;
+  const stop = (): Promise<boolean> => {
+    stopped ??= server.stop().then(async (clean) => {
+      await serverStopped();
+      return clean;
+    });
+    return stopped;
+  };
+  return { ...server, stop, http, grpc: grpcPort, metrics, logText: () => text, logged };
 }
 
 /** An answer over HTTP. */

@@ -1,0 +1,88 @@
+/**
+ * Attacks a real server in every way that is known and prints a table: does it answer health checks within a second all the time, stay
+ * under 1 GB, serve innocent clients rightly, and hold nothing afterwards? Ends with status 1 when any attack succeeds.
+ *
+ *   npm run attack -- --seconds 5              every attack for 5 s, each on a server of its own
+ *   npm run attack -- --only h2-rapid-reset    attacks whose name holds the text
+ *   npm run attack -- --rounds 14              each attack so often on one server, with the memory after every round
+ *   npm run attack -- --health-ms 3000         for a machine that has other work to do
+ *   npm run attack -- --list
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { ATTACKS } from './attacks.js';
+import { writeModels } from './models.js';
+import { Monitor } from './monitor.js';
+import { type Bounds, type Outcome, runAttack } from './run-attack.js';
+import { ServerUnderAttack } from './server-under-attack.js';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '1' },
+    'health-ms': { type: 'string', default: '1000' },
+    'resident-mib': { type: 'string', default: '1024' },
+    /** Further options of the server. */
+    server: { type: 'string', multiple: true, default: [] },
+    list: { type: 'boolean', default: false },
+  },
+});
+const bounds: Bounds = { healthMs: Number(values['health-ms']), residentMiB: Number(values['resident-mib']) };
+const chosen = ATTACKS.filter(
+  ({ name }) => values.only.length === 0 || values.only.some((part) => name.includes(part)),
+);
+if (values.list) for (const { name, about } of chosen) console.log(`${name.padEnd(28)} ${about}`);
+else process.exitCode = (await attackAll()) ? 0 : 1;
+
+async function attackAll(): Promise<boolean> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-attack-'));
+  const repository = path.join(folder, 'models');
+  writeModels(repository);
+  let failed = 0;
+  console.log(head());
+  try {
+    for (const attack of chosen) {
+      const server = await ServerUnderAttack.start(repository, values.server);
+      const monitor = new Monitor(server);
+      const resident: number[] = [server.memory().resident];
+      let well = true;
+      for (let round = 0; round < Number(values.rounds) && server.ended === undefined; round++) {
+        const outcome = await runAttack(attack, server, monitor, Number(values.seconds), bounds);
+        console.log(row(outcome));
+        resident.push(outcome.afterMiB);
+        well &&= outcome.faults.length === 0;
+      }
+      if (resident.length > 2)
+        console.log(`  resident before and after each round, MiB: ${resident.map((mib) => mib.toFixed(0)).join(' ')}`);
+      await monitor.close();
+      const seconds = await server.stop(40);
+      if (server.ended?.status !== 0 || seconds > 10) {
+        well = false;
+        console.log(
+          `  the stop took ${seconds.toFixed(1)} s and ended with ${server.ended?.status ?? server.ended?.signal}`,
+        );
+      }
+      if (!well) failed++;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(`${chosen.length} attacks, ${failed} succeeded`);
+  return failed === 0;
+}
+
+function head(): string {
+  return `${'attack'.padEnd(28)}${['seconds', 'sent', 'health ms', 'late ms', 'peak MiB', 'after MiB', 'right', 'refused'].map((text) => text.padStart(10)).join('')}  verdict`;
+}
+
+function row({ name, seconds, sent, slowestMs, lateMs, peakMiB, afterMiB, right, refused, faults }: Outcome): string {
+  const numbers = [
+    seconds.toFixed(1),
+    ...[sent, slowestMs, lateMs, peakMiB, afterMiB, right, refused].map((value) => value.toFixed(0)),
+  ];
+  const verdict = faults.length === 0 ? 'held' : `FAILED: ${faults.slice(0, 4).join('; ').slice(0, 1500)}`;
+  return `${name.padEnd(28)}${numbers.map((text) => text.padStart(10)).join('')}  ${verdict}`;
+}
