@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { isEmptyRepository, repositoryHint } from './repository-help.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'help-'));
+after(() => rmSync(root, { recursive: true }));
 const repository = path.join(root, 'all', 'models');
 const version = path.join(repository, 'simple', '1');
 mkdirSync(version, { recursive: true });

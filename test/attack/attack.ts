@@ -24,7 +24,8 @@ export interface Attack {
 /** A target with a time limit and its own list of connections. */
 export class TimedTarget implements Target {
   count = 0;
-  readonly #end: number;
+  readonly #milliseconds: number;
+  #end: number | undefined;
   readonly #sockets = new Set<net.Socket>();
 
   constructor(
@@ -33,10 +34,14 @@ export class TimedTarget implements Target {
     readonly metricsPort: number,
     seconds: number,
   ) {
-    this.#end = performance.now() + seconds * 1000;
+    this.#milliseconds = seconds * 1000;
   }
 
-  readonly going = (): boolean => performance.now() < this.#end;
+  /** The time begins with the first question: what an attack prepares before does not count. */
+  readonly going = (): boolean => {
+    this.#end ??= performance.now() + this.#milliseconds;
+    return performance.now() < this.#end;
+  };
 
   sent(count = 1): void {
     this.count += count;

@@ -127,7 +127,7 @@ export class Monitor {
     try {
       const bytes = await this.#grpc.callBytes('ModelInfer', inferMessage('identity', 4, {}, value));
       const raw = fromBinary(service.ModelInferResponse, bytes).raw_output_contents[0] ?? new Uint8Array(0);
-      const got = [...new Int32Array(raw.slice().buffer)].join();
+      const got = [...new Int32Array(Uint8Array.from(raw).buffer)].join();
       if (got === [value, value, value, value].join()) begun.right++;
       else begun.wrong.push(`gRPC inference: ${got}, expected ${value}`);
     } catch (reason) {

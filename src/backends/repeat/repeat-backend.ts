@@ -108,7 +108,7 @@ async function repeat(request: ExecutionRequest): Promise<void> {
   }
   for (const [index, value] of values.entries()) {
     const delay = delays[index]!;
-    if (delay > 0) await sleep(delay);
+    if (delay > 0) await sleep(delay, request);
     if (request.cancelled) break;
     const outputs = [one('OUT', 'INT32', Int32Array.of(value)), one('IDX', 'UINT32', Uint32Array.of(index))];
     request.respond({ outputs: outputs.filter(({ name }) => request.requestedOutputs.includes(name)) }, false);
@@ -133,6 +133,17 @@ function one(name: string, datatype: 'INT32' | 'UINT32', value: Int32Array | Uin
 /** The longest that a timer of Node can wait, in ms: 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_MS)));
+/** Waits, but no longer than the client of a request does: a timer of days must not outlive its request. */
+function sleep(ms: number, request?: ExecutionRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      if (request !== undefined) request.onCancelled = undefined;
+      resolve();
+    };
+    const timer = setTimeout(wake, Math.min(ms, LONGEST_MS));
+    if (request === undefined) return;
+    request.onCancelled = wake;
+    if (request.cancelled) wake();
+  });
 }

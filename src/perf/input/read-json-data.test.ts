@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import { PerfError } from '../perf-error.js';
 import { describeJsonData, readJsonData } from './read-json-data.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'perf-'));
+after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 function file(content: unknown): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -103,9 +103,11 @@ test('warnings do not stop the parse', () => {
 });
 
 test('the number of requests of a fixed schedule is that of its entries', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'perf-')), 'schedule.json');
+  const folder = mkdtempSync(join(tmpdir(), 'perf-'));
+  const file = join(folder, 'schedule.json');
   writeFileSync(file, '{"data":[{"timestamp":[0]},{"timestamp":[5]},{"timestamp":[9]}]}');
   const { options } = parse('-m', 'x', '--fixed-schedule', '--input-data', file, '--warmup-request-count', '1');
+  rmSync(folder, { recursive: true });
   assert.equal(options.requestCount, 2);
   assert.equal(options.measurementMode, 'count_windows');
 });

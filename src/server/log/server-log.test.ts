@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { defaultLogSettings, type LogSink, ServerLog } from './server-log.js';
 import { renderTable } from './table.js';
 
@@ -58,7 +58,9 @@ test('a table is one record with an empty first line and an empty line at its en
 });
 
 test('a log file takes everything', () => {
-  const file = path.join(mkdtempSync(path.join(tmpdir(), 'log-')), 'log');
+  const folder = mkdtempSync(path.join(tmpdir(), 'log-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'log');
   const sink = collect();
   const log = new ServerLog({ ...defaultLogSettings, file }, sink);
   log.info('one');
