@@ -129,8 +129,12 @@ export class Endpoint {
   }
 
   #endWhenQuiet(connection: ServedConnection): void {
-    if (connection.inFlight > 0 || this.#idleGraceMs === 0) connection.shutdown();
-    else setTimeout(() => connection.shutdown(), this.#idleGraceMs);
+    if (connection.inFlight > 0 || this.#idleGraceMs === 0) {
+      connection.shutdown();
+      return;
+    }
+    const timer = setTimeout(() => connection.shutdown(), this.#idleGraceMs);
+    void connection.finished.then(() => clearTimeout(timer));
   }
 }
 

@@ -75,13 +75,24 @@ async function attackAll(): Promise<boolean> {
 }
 
 function head(): string {
-  return `${'attack'.padEnd(28)}${['seconds', 'sent', 'health ms', 'late ms', 'peak MiB', 'after MiB', 'right', 'refused'].map((text) => text.padStart(10)).join('')}  verdict`;
+  return `${'attack'.padEnd(28)}${['seconds', 'sent', 'health ms', 'machine', 'peak MiB', 'after MiB', 'right', 'refused'].map((text) => text.padStart(10)).join('')}  verdict`;
 }
 
-function row({ name, seconds, sent, slowestMs, lateMs, peakMiB, afterMiB, right, refused, faults }: Outcome): string {
+function row({
+  name,
+  seconds,
+  sent,
+  slowestMs,
+  machineMs,
+  peakMiB,
+  afterMiB,
+  right,
+  refused,
+  faults,
+}: Outcome): string {
   const numbers = [
     seconds.toFixed(1),
-    ...[sent, slowestMs, lateMs, peakMiB, afterMiB, right, refused].map((value) => value.toFixed(0)),
+    ...[sent, slowestMs, machineMs, peakMiB, afterMiB, right, refused].map((value) => value.toFixed(0)),
   ];
   const verdict = faults.length === 0 ? 'held' : `FAILED: ${faults.slice(0, 4).join('; ').slice(0, 1500)}`;
   return `${name.padEnd(28)}${numbers.map((text) => text.padStart(10)).join('')}  ${verdict}`;

@@ -41,7 +41,7 @@ const LEAKS: readonly (readonly [what: string, program: string, listed: RegExp])
     'a server that was not stopped, with its timers',
     `import { startTestServer, makeRepository } from '${SERVER}'; const r = makeRepository({}); await startTestServer([r.path]);
      r.remove(); process.exit(0);`,
-    /descriptors of socket[\s\S]*timer set at .*dist\/src\/server/,
+    /listening sockets[\s\S]*timer set at .*dist\/src\/server/,
   ],
 ];
 

@@ -34,6 +34,8 @@ const KEPT_ONCE: readonly (readonly [pattern: RegExp, most: number])[] = [
   [/^\/dev\/(u?random|null)$/, 4],
   [/\.(node|so|dat|pem|crt|wasm)(\.[\d.]+)?$/, 4],
   [/^\/(proc|sys)\//, 2],
+  // Connections that the agents of fetch and of tests' clients keep open, unreferenced, until the process ends.
+  [/^socket$/, 4],
   // Standard streams of this process: the test runner reads them.
   [/^pipe$/, 4],
   [/^anon_inode:\[event(poll|fd)\]$/, 3],
@@ -146,6 +148,7 @@ function leftAtEnd(): string[] {
   });
   return [
     ...now.processes.map((line) => `  process ${line}`),
+    ...(now.listeners > then.listeners ? [`  ${now.listeners - then.listeners} listening sockets`] : []),
     ...descriptors,
     ...now.timers.map((line) => `  timer set at ${line}`),
     ...readdirSync(folder).map((name) => `  temporary file ${name} in the folder for such files`),
