@@ -3,11 +3,16 @@ import { encodeBytes } from './bytes.js';
 import { elementCount } from './datatype.js';
 import { invalidArg } from './error.js';
 import { type Before, introsort } from './introsort.js';
+import { atOnce, type Steps } from './steps.js';
 import type { Tensor } from './tensor.js';
 import { type TypedArrays, typedView } from './typed-view.js';
 
 /** Most elements per batch entry that can be classified. */
 const MAX_ELEMENTS = 1_000_000;
+
+/** Elements that are looked at, and classes that are written, in one step. */
+const STEP_ELEMENTS = 32_768;
+const STEP_CLASSES = 4096;
 
 type Classifiable = Extract<keyof TypedArrays, `UINT${8 | 16 | 32 | 64}` | `INT${8 | 16 | 32 | 64}` | 'FP32' | 'FP64'>;
 
@@ -34,6 +39,16 @@ export function classify(
   batched: boolean,
   labels: readonly string[] | undefined,
 ): Tensor {
+  return atOnce(classifySteps(output, count, batched, labels));
+}
+
+/** The same in steps. */
+export function* classifySteps(
+  output: Tensor,
+  count: number,
+  batched: boolean,
+  labels: readonly string[] | undefined,
+): Steps<Tensor> {
   const { name, datatype, shape } = output;
   if (!CLASSIFIABLE.has(datatype)) {
     throw invalidArg(`class result not available for output due to unsupported type '${datatype}'`);
@@ -46,13 +61,19 @@ export function classify(
   const toText =
     datatype === 'FP32' || datatype === 'FP64' ? (value: number | bigint) => toFixed6(Number(value)) : String;
   const texts: string[] = [];
+  let work = 0;
   for (let entry = 0; entry < batch; entry++) {
     const start = entry * perEntry;
-    for (const index of highest(values, start, perEntry, classes)) {
+    for (const index of yield* highest(values, start, perEntry, classes)) {
       const label = labels?.[index];
       const text = `${toText(values[start + index]!)}:${index}`;
       texts.push(label === undefined || label === '' ? text : `${text}:${label}`);
+      if (texts.length % STEP_CLASSES === 0) yield;
     }
+    work += perEntry;
+    if (work < STEP_ELEMENTS) continue;
+    work = 0;
+    yield;
   }
   return { name, datatype: 'BYTES', shape: batched ? [batch, classes] : [classes], data: encodeBytes(texts) };
 }
@@ -99,12 +120,12 @@ const MAX_SORTED = 100_000;
  * Indexes (from `start`) of the highest elements, best first; NaN is lower than everything. Where equal values compete
  * for a place, their order is that of the sort which the original uses.
  */
-function highest(
+function* highest(
   values: ArrayLike<number | bigint>,
   start: number,
   length: number,
   count: number,
-): ArrayLike<number> & Iterable<number> {
+): Steps<ArrayLike<number> & Iterable<number>> {
   const before = (a: number, b: number): boolean => {
     const x = values[start + a]!;
     const y = values[start + b]!;
@@ -115,27 +136,66 @@ function highest(
   };
   if (count === 0) return [];
   // One more than wanted, to see whether the last place is contested.
-  const best = select(length, Math.min(count + 1, length), before);
-  const tie = best.some((index, i) => i > 0 && !before(best[i - 1]!, index));
+  const best = yield* select(length, Math.min(count + 1, length), before);
+  let tie = false;
+  for (let i = 1; i < best.length && !tie; i++) tie = !before(best[i - 1]!, best[i]!);
   if (!tie || length > MAX_SORTED) return best.slice(0, count);
-  const order = Uint32Array.from({ length }, (_, i) => i);
+  const order = identity(length);
   introsort(order, before);
   return order.subarray(0, count);
 }
 
 /** The first `count` of the indexes in order, equal ones ascending. */
-function select(length: number, count: number, before: Before): number[] {
-  if (count > 64) {
-    const order = Array.from({ length }, (_, i) => i);
-    order.sort((a, b) => (before(a, b) ? -1 : before(b, a) ? 1 : a - b));
-    return order.slice(0, count);
-  }
+function* select(length: number, count: number, before: Before): Steps<readonly number[] | Uint32Array> {
+  if (count > 64) return (yield* mergeSort(length, before)).subarray(0, count);
   const best: number[] = [];
-  for (let index = 0; index < length; index++) {
+  for (let from = 0; from < length; from += STEP_ELEMENTS) {
+    if (from > 0) yield;
+    selectFrom(from, Math.min(length, from + STEP_ELEMENTS), best, count, before);
+  }
+  return best;
+}
+
+function selectFrom(from: number, end: number, best: number[], count: number, before: Before): void {
+  for (let index = from; index < end; index++) {
     if (best.length === count && !before(index, best[count - 1]!)) continue;
     let place = Math.min(best.length, count - 1);
     for (; place > 0 && before(index, best[place - 1]!); place--) best[place] = best[place - 1]!;
     best[place] = index;
   }
-  return best;
+}
+
+/** All indexes in order, equal ones ascending. */
+function* mergeSort(length: number, before: Before): Steps<Uint32Array> {
+  let order = identity(length);
+  const compare = (a: number, b: number): number => (before(a, b) ? -1 : before(b, a) ? 1 : a - b);
+  for (let from = 0; from < length; from += STEP_CLASSES) {
+    if (from > 0) yield;
+    order.subarray(from, from + STEP_CLASSES).sort(compare);
+  }
+  let next: Uint32Array = new Uint32Array(length > STEP_CLASSES ? length : 0);
+  for (let run = STEP_CLASSES; run < length; run *= 2) {
+    for (let from = 0; from < length; from += run * 2) yield* merge(order, next, from, run, before);
+    [order, next] = [next, order];
+  }
+  return order;
+}
+
+/** Merges two runs that lie one behind the other; those of the first go first where they are equal. */
+function* merge(source: Uint32Array, target: Uint32Array, from: number, run: number, before: Before): Steps<void> {
+  const middle = Math.min(from + run, source.length);
+  const end = Math.min(from + run * 2, source.length);
+  let left = from;
+  let right = middle;
+  for (let at = from; at < end; at++) {
+    const takeRight = left === middle || (right < end && before(source[right]!, source[left]!));
+    target[at] = source[takeRight ? right++ : left++]!;
+    if (at % STEP_ELEMENTS === STEP_ELEMENTS - 1) yield;
+  }
+}
+
+function identity(length: number): Uint32Array {
+  const order = new Uint32Array(length);
+  for (let i = 0; i < length; i++) order[i] = i;
+  return order;
 }

@@ -3,7 +3,8 @@
  * configuration in the server's order and with its texts, shapes mapped by `reshape` (spec: runtime, section 5).
  */
 import { elementCount, formatShape, isDatatype } from '../../protocol/datatype.js';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg, type TritonError } from '../../protocol/error.js';
+import { UniqueNames } from '../../protocol/infer/unique-names.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { InputPlan, ModelPlan } from '../model-plan.js';
 import type { InferenceRequest, RequestInput } from '../request.js';
@@ -14,6 +15,12 @@ import { mapReshape } from './reshape.js';
 
 /** Largest byte size and element count: int64. */
 const MAX_SIZE = 2 ** 63;
+
+/**
+ * Of a request with more inputs than this, the first wrong one in the order of the request is named: finding out in which
+ * order the original would meet them takes quadratic time.
+ */
+const MAX_ORDERED = 256;
 
 const BATCH_NOTE =
   'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each ' +
@@ -40,7 +47,7 @@ export function validateRequest(plan: ModelPlan, request: InferenceRequest): Val
   try {
     return validate(plan, request, request.inputs);
   } catch (reason) {
-    if (request.inputs.length < 2) throw reason;
+    if (request.inputs.length < 2 || request.inputs.length > MAX_ORDERED) throw reason;
     // Of several wrong inputs the one is named that the original meets first.
     const byName = new Map(request.inputs.map((input) => [input.name, input]));
     const inputs = hashOrder([...byName.keys()]).map((name) => byName.get(name)!);
@@ -66,16 +73,18 @@ function validate(plan: ModelPlan, request: InferenceRequest, inputs: readonly R
 
 function checkDuplicates(request: InferenceRequest): void {
   const { inputs, requestedOutputs } = request;
-  for (let i = 1; i < inputs.length; i++) {
-    for (let k = 0; k < i; k++) {
-      if (inputs[i]!.name !== inputs[k]!.name) continue;
-      throw invalidArg(`${requestPrefix(request.id)}input '${inputs[i]!.name}' already exists in request`);
-    }
+  if (inputs.length > 1) {
+    const names = new UniqueNames();
+    for (const { name } of inputs) if (!names.add(name)) throw exists(request, `input '${name}'`);
   }
-  for (let i = 1; i < requestedOutputs.length; i++) {
-    if (requestedOutputs.indexOf(requestedOutputs[i]!) === i) continue;
-    throw invalidArg(`${requestPrefix(request.id)}output '${requestedOutputs[i]}' already exists in request`);
+  if (requestedOutputs.length > 1) {
+    const names = new UniqueNames();
+    for (const name of requestedOutputs) if (!names.add(name)) throw exists(request, `output '${name}'`);
   }
+}
+
+function exists(request: InferenceRequest, what: string): TritonError {
+  return invalidArg(`${requestPrefix(request.id)}${what} already exists in request`);
 }
 
 function checkOutputs(plan: ModelPlan, request: InferenceRequest): readonly string[] {
@@ -92,7 +101,8 @@ function checkOutputs(plan: ModelPlan, request: InferenceRequest): readonly stri
 
 function wrongInputCount(plan: ModelPlan, request: InferenceRequest, inputs: readonly RequestInput[]) {
   const got = inputs.map((input) => input.name);
-  const missing = plan.inputs.filter((input) => !input.optional && !got.includes(input.name)).map((i) => i.name);
+  const given = new Set(got);
+  const missing = plan.inputs.filter((input) => !input.optional && !given.has(input.name)).map((i) => i.name);
   const expected =
     plan.requiredInputs === plan.inputs.length
       ? `expected ${plan.inputs.length} inputs`

@@ -1,6 +1,9 @@
 /** Bodies up to this size become one block: copying them costs less than a chunk more in every layer below. */
 const COALESCE_BYTES = 4096;
 
+/** Text is encoded when it has reached so many characters. */
+const FLUSH_LENGTH = 64 * 1024;
+
 /** A body of the binary tensor data extension: a JSON part and blobs behind it. */
 export interface BuiltBody {
   readonly contentType: string;
@@ -20,6 +23,8 @@ export class BodyBuilder {
   /** Adds text to the JSON part. */
   text(text: string): void {
     this.#text += text;
+    // One huge string would have a limit of its own, and would be encoded in one go at the end.
+    if (this.#text.length > FLUSH_LENGTH) this.#flush();
   }
 
   /** Adds bytes to the JSON part that need not be UTF-8. */

@@ -1,6 +1,7 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
-import { classify } from '../classification.js';
+import { classifySteps } from '../classification.js';
 import { TritonError } from '../error.js';
+import { atOnce, type Steps } from '../steps.js';
 import type { Tensor } from '../tensor.js';
 import { type DecodedInferRequest, formOf, type OutputForm } from './output-form.js';
 import { unknownRegion } from './parameters.js';
@@ -16,9 +17,18 @@ export interface FormedOutput {
 
 /** Brings an output into the form that the client asked for: classes instead of values, data into shared memory. */
 export function toOutputForm(output: Tensor, decoded: DecodedInferRequest, model: ReadyModel): FormedOutput {
+  return atOnce(toOutputFormSteps(output, decoded, model));
+}
+
+/** The same in steps: only large classifications take more than one. */
+export function* toOutputFormSteps(
+  output: Tensor,
+  decoded: DecodedInferRequest,
+  model: ReadyModel,
+): Steps<FormedOutput> {
   const form = formOf(decoded, output.name);
   if (form.classification > 0) {
-    const tensor = classify(output, form.classification, model.maxBatchSize > 0, model.labels(output.name));
+    const tensor = yield* classifySteps(output, form.classification, model.maxBatchSize > 0, model.labels(output.name));
     return { form, tensor, data: tensor.data };
   }
   if (form.sharedMemory === undefined) return { form, tensor: output, data: output.data };

@@ -3,11 +3,13 @@ import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../engine/request.js';
 import { elementCount, elementSize } from '../datatype.js';
 import { invalidArg } from '../error.js';
-import { withPrefix } from '../json/json-error.js';
-import { type JsonValue, parseJson } from '../json/json-value.js';
+import { prefixed, withPrefix } from '../json/json-error.js';
+import { type JsonValue, parseJsonSteps } from '../json/json-value.js';
 import { jsonString } from '../json/write-json.js';
-import { jsonTensorData } from '../json/write-tensor-data.js';
+import { jsonTensorData, writeTensorData } from '../json/write-tensor-data.js';
+import { atOnce, type Steps } from '../steps.js';
 import type { ParameterValue, Tensor, TensorMetadata } from '../tensor.js';
+import { BodyBuilder } from './body-builder.js';
 import { readCustomParameter } from './http-parameters.js';
 import { jsonParameter } from './http-response.js';
 import { readBytesElements, readElements } from './json-data.js';
@@ -24,10 +26,19 @@ export function decodeGenerateRequest(
   model: ReadyModel,
   options: Pick<DecodeOptions, 'maxInputSize'>,
 ): InferenceRequest {
+  return atOnce(decodeGenerateRequestSteps(body, model, options));
+}
+
+/** The same in steps: only large JSON takes more than one. */
+export function* decodeGenerateRequestSteps(
+  body: Uint8Array,
+  model: ReadyModel,
+  options: Pick<DecodeOptions, 'maxInputSize'>,
+): Steps<InferenceRequest> {
   checkJsonSize(body.length, options.maxInputSize);
-  const root = parseJson(body);
+  const root = yield* parseJsonSteps(body);
   const mapping = new Mapping(model, readId(root), options.maxInputSize);
-  mapping.map(root, true);
+  yield* mapping.map(root, true);
   return {
     ...NO_SETTINGS,
     id: mapping.id,
@@ -58,7 +69,7 @@ class Mapping {
   }
 
   /** Maps the members of an object, in their order. */
-  map(object: JsonValue, outermost: boolean): void {
+  *map(object: JsonValue, outermost: boolean): Steps<void> {
     const first = new Map<string, JsonValue>();
     for (const [key, given] of object.members()) {
       const name = key.asString();
@@ -66,41 +77,46 @@ class Mapping {
       const value = first.get(name) ?? given;
       first.set(name, value);
       const input = this.#model.inputs.find((metadata) => metadata.name === name);
-      if (outermost && name === NESTED) this.#mapNested(value, input);
+      if (outermost && name === NESTED) yield* this.#mapNested(value, input);
       else if (input === undefined) this.parameters.push([name, readCustomParameter(name, value)]);
-      else this.#addInput(input, value);
+      else yield* this.#addInput(input, value);
     }
   }
 
-  #mapNested(value: JsonValue, input: TensorMetadata | undefined): void {
+  *#mapNested(value: JsonValue, input: TensorMetadata | undefined): Steps<void> {
     if (input !== undefined) {
       throw invalidArg(`Keyword '${NESTED}' for nested schema also given as input tensor name`);
     }
     withPrefix(`Expected JSON object for keyword: '${NESTED}': `, () => value.asObject());
-    withPrefix(`Converting keyword: '${NESTED}': `, () => this.map(value, false));
+    try {
+      yield* this.map(value, false);
+    } catch (error) {
+      throw prefixed(`Converting keyword: '${NESTED}': `, error);
+    }
   }
 
-  #addInput(input: TensorMetadata, value: JsonValue): void {
+  *#addInput(input: TensorMetadata, value: JsonValue): Steps<void> {
     const { name, datatype } = input;
-    const count = value.isArray ? value.asArray().length : 1;
-    const data = this.#readData(input, value, count);
+    const count = value.isArray ? value.length : 1;
+    const data = yield* this.#readData(input, value, count);
+    // Linear in what the model has: an input of no other name comes here.
     if (this.inputs.some((other) => other.name === name)) throw inputExists(this.id, name);
     this.inputs.push({ name, datatype, shape: data.length === 0 ? [] : inferShape(input, count), data });
   }
 
-  #readData({ name, datatype }: TensorMetadata, value: JsonValue, count: number): Uint8Array {
+  *#readData({ name, datatype }: TensorMetadata, value: JsonValue, count: number): Steps<Uint8Array> {
     if (datatype === 'FP16' || datatype === 'BF16') {
       throw invalidArg(
         `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
       );
     }
     if (datatype === 'BYTES') {
-      const data = readBytesElements(value);
+      const data = yield* readBytesElements(value);
       this.#consume(name, data.length);
       return data;
     }
     this.#consume(name, count * elementSize(datatype));
-    return count === 0 ? EMPTY : readElements(value, datatype, count);
+    return count === 0 ? EMPTY : yield* readElements(value, datatype, count);
   }
 
   #consume(name: string, byteSize: number): void {
@@ -136,28 +152,39 @@ function inferShape({ name, shape }: TensorMetadata, count: number): number[] {
  * UTF-8. Of several values for one key the first wins: model and id, then parameters, then outputs.
  */
 export function encodeGenerateResponse(response: InferenceResponse): Uint8Array {
-  const members = new Map<string, string | Uint8Array>();
-  const add = (name: string, value: string | Uint8Array): void => {
+  const pieces = atOnce(encodeGenerateResponseSteps(response));
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+}
+
+/** The same in steps, as pieces: only large outputs take more than one. */
+export function* encodeGenerateResponseSteps(response: InferenceResponse): Steps<Uint8Array[]> {
+  const members = new Map<string, string | Tensor>();
+  const add = (name: string, value: string | Tensor): void => {
     if (!members.has(name)) members.set(name, value);
   };
   if (response.id !== '') add('id', jsonString(response.id));
   add('model_name', jsonString(response.modelName));
   add('model_version', jsonString(response.modelVersion));
   for (const [name, value] of response.parameters) add(name, jsonParameter(value));
-  for (const output of response.outputs) add(output.name, tensorValue(output));
+  for (const output of response.outputs) add(output.name, output);
   const sorted = [...members].sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  const pieces: Uint8Array[] = [];
-  sorted.forEach(([name, value], index) => {
-    pieces.push(Buffer.from(`${index === 0 ? '{' : ','}${jsonString(name)}:`));
-    pieces.push(typeof value === 'string' ? Buffer.from(value) : value);
-  });
-  pieces.push(Buffer.from('}'));
-  return Buffer.concat(pieces);
+  const body = new BodyBuilder();
+  for (const [index, [name, value]] of sorted.entries()) {
+    body.text(`${index === 0 ? '{' : ','}${jsonString(name)}:`);
+    if (typeof value === 'string') body.text(value);
+    else yield* writeValue(value, body);
+  }
+  body.text('}');
+  return body.finish().chunks;
 }
 
 /** A bare value for one element, else a flat array. */
-function tensorValue(output: Tensor): string | Uint8Array {
+function* writeValue(output: Tensor, body: BodyBuilder): Steps<void> {
+  if (elementCount(output.shape) !== 1) {
+    yield* writeTensorData(output, body);
+    return;
+  }
   const json = jsonTensorData(output);
-  if (elementCount(output.shape) !== 1) return json;
-  return typeof json === 'string' ? json.slice(1, -1) : json.subarray(1, -1);
+  if (typeof json === 'string') body.text(json.slice(1, -1));
+  else body.bytes(json.subarray(1, -1));
 }

@@ -9,6 +9,7 @@ import { readGrpcPlace } from './grpc-place.js';
 import { readGrpcSettings } from './grpc-settings.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, NO_FORMS, type OutputForm } from './output-form.js';
 import { inputExists, unknownRegion } from './parameters.js';
+import { checkTensorCount, MAX_RANK, rankRefused } from './request-limits.js';
 import type { RegionLease } from './shared-memory.js';
 import { UniqueNames } from './unique-names.js';
 
@@ -42,6 +43,8 @@ export function decodeGrpcInferRequest(
 
 function decode(message: InferRequestMessage, model: ReadyModel, lease: RegionLease | undefined): DecodedInferRequest {
   const { id } = message;
+  checkTensorCount('inputs', message.inputs.length);
+  checkTensorCount('outputs', message.outputs.length);
   const settings = readGrpcSettings(message.parameters);
   checkDuplicates(message);
   const inputs = readInputs(message, model, lease);
@@ -72,6 +75,7 @@ function readInputs(message: InferRequestMessage, model: ReadyModel, lease: Regi
   let nextRaw = 0;
   for (const input of inputs) {
     const { name, datatype, shape, contents } = input;
+    if (shape.length > MAX_RANK) throw rankRefused(name);
     const place = readGrpcPlace(name, input.parameters);
     let data: Uint8Array | undefined;
     if (place !== undefined) {

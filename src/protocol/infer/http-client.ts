@@ -5,6 +5,7 @@ import { invalidArg, TritonError } from '../error.js';
 import { type JsonValue, parseJson } from '../json/json-value.js';
 import { jsonString } from '../json/write-json.js';
 import { jsonTensorData } from '../json/write-tensor-data.js';
+import { atOnce } from '../steps.js';
 import type { ParameterValue, Tensor } from '../tensor.js';
 import { BodyBuilder } from './body-builder.js';
 import { customParameters, dataOf, sequenceIdOf } from './client-call.js';
@@ -107,16 +108,16 @@ function readOutput(output: JsonValue, blob: Uint8Array | undefined): Tensor {
   const name = output.required('name').asString();
   const datatype = output.required('datatype').asString();
   if (!isDatatype(datatype)) throw malformed(`output '${name}' has unknown datatype '${datatype}'`);
-  const shape = output.required('shape').asUints();
+  const shape = output.required('shape').asUints(Number.POSITIVE_INFINITY);
   if (blob !== undefined) return { name, datatype, shape, data: blob };
   const json = output.member('data');
   // Without data the output lies in shared memory.
   if (json === undefined) return { name, datatype, shape, data: EMPTY };
-  json.asArray();
-  if (datatype === 'BYTES') return { name, datatype, shape, data: readBytesElements(json) };
+  if (!json.isArray) json.asArray();
+  if (datatype === 'BYTES') return { name, datatype, shape, data: atOnce(readBytesElements(json)) };
   if (datatype === 'FP16' || datatype === 'BF16')
     throw malformed(`output '${name}' of datatype ${datatype} comes as JSON`);
-  return { name, datatype, shape, data: readElements(json, datatype, elementCount(shape)) };
+  return { name, datatype, shape, data: atOnce(readElements(json, datatype, elementCount(shape))) };
 }
 
 function requestParameters(call: InferCall, binaryOutputs: boolean): [string, ParameterValue][] {

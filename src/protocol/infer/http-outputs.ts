@@ -5,6 +5,7 @@ import type { JsonValue } from '../json/json-value.js';
 import { readHttpPlace, stringMember } from './http-members.js';
 import { BINARY_FORM, JSON_FORM, NO_FORMS, type OutputForm } from './output-form.js';
 import { unknownRegion } from './parameters.js';
+import { checkTensorCount } from './request-limits.js';
 import type { RegionLease } from './shared-memory.js';
 
 /** Names and forms of the outputs that a request lists. */
@@ -16,7 +17,9 @@ export function readHttpOutputs(
   if (!outputs.isArray) throw jsonError("Unable to parse 'outputs': attempt to access JSON non-array as array");
   const names: string[] = [];
   const forms = new Map<string, OutputForm>();
-  for (const output of outputs.asArray()) {
+  const listed = outputs.asArray();
+  checkTensorCount('outputs', listed.length);
+  for (const output of listed) {
     const name = stringMember(output, 'name');
     const form = readForm(output.member('parameters'), lease);
     // An output that is listed twice comes once, in the first form.

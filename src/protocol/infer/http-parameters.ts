@@ -83,6 +83,13 @@ const readUint64 = (value: JsonValue): bigint => value.asUint64();
 function readSequenceId(value: JsonValue): bigint | string {
   const integer = value.integer();
   if (integer !== undefined && integer >= 0n && BigInt.asUintN(64, integer) === integer) return integer;
+  // Negative ones are refused as the original refuses them: as a string that is not one.
+  if (value.isNumber && (integer === undefined || integer > 0n)) {
+    const got = value.text;
+    throw invalidArg(
+      `Unable to parse 'sequence_id': expected a string or an integer from 0 to 18446744073709551615, got ${got}`,
+    );
+  }
   return checkCorrelationId(value.asString());
 }
 

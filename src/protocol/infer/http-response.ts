@@ -2,10 +2,11 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { jsonDouble, jsonString } from '../json/write-json.js';
-import { jsonTensorData } from '../json/write-tensor-data.js';
+import { writeTensorData } from '../json/write-tensor-data.js';
+import { atOnce, type Steps } from '../steps.js';
 import type { Parameters, ParameterValue } from '../tensor.js';
 import { BodyBuilder } from './body-builder.js';
-import { toOutputForm } from './encode-output.js';
+import { toOutputFormSteps } from './encode-output.js';
 import type { DecodedInferRequest } from './output-form.js';
 
 /** A response ready to be sent. */
@@ -23,6 +24,15 @@ export function encodeHttpInferResponse(
   decoded: DecodedInferRequest,
   model: ReadyModel,
 ): HttpInferResponse {
+  return atOnce(encodeHttpInferResponseSteps(response, decoded, model));
+}
+
+/** The same in steps: only large JSON and large classifications take more than one. */
+export function* encodeHttpInferResponseSteps(
+  response: InferenceResponse,
+  decoded: DecodedInferRequest,
+  model: ReadyModel,
+): Steps<HttpInferResponse> {
   const body = new BodyBuilder();
   if (response.id !== '') body.text(`{"id":${jsonString(response.id)},"model_name":`);
   else body.text('{"model_name":');
@@ -31,7 +41,7 @@ export function encodeHttpInferResponse(
   body.text(',"outputs":[');
   let first = true;
   for (const output of response.outputs) {
-    const { form, tensor, data } = toOutputForm(output, decoded, model);
+    const { form, tensor, data } = yield* toOutputFormSteps(output, decoded, model);
     body.text(
       `${first ? '' : ','}{"name":${jsonString(tensor.name)},"datatype":"${tensor.datatype}","shape":[${tensor.shape.join(',')}]`,
     );
@@ -42,9 +52,7 @@ export function encodeHttpInferResponse(
       body.blob(data);
     } else {
       body.text(',"data":');
-      const json = jsonTensorData(tensor);
-      if (typeof json === 'string') body.text(json);
-      else body.bytes(json);
+      yield* writeTensorData(tensor, body);
       body.text('}');
     }
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { testModel } from '../../../test/support/test-model.js';
 import { decodeHttpInferRequest, parseInferenceHeaderLength } from './http-server.js';
+import { MAX_RANK, MAX_TENSORS } from './request-limits.js';
 
 const model = testModel({});
 const options = { maxInputSize: 1000 };
@@ -363,6 +364,26 @@ describe('decodeHttpInferRequest', () => {
     assert.equal(request.correlationId, 's');
   });
 
+  it('refuses sequence ids that are not integers of the uint64 range', () => {
+    for (const id of ['1.5', '1e3', '18446744073709551616', '1e300', 'NaN']) {
+      assert.throws(() => decode(`{"parameters":{"sequence_id":${id}},"inputs":[]}`), {
+        code: 'INVALID_ARG',
+        message: `Unable to parse 'sequence_id': expected a string or an integer from 0 to 18446744073709551615, got ${id}`,
+      });
+    }
+    // What the original says of these is recorded.
+    for (const id of ['-1', 'true', '[]']) {
+      assert.throws(() => decode(`{"parameters":{"sequence_id":${id}},"inputs":[]}`), {
+        code: 'INTERNAL',
+        message: "Unable to parse 'sequence_id': attempt to access JSON non-string as string",
+      });
+    }
+    assert.equal(
+      decode('{"parameters":{"sequence_id":18446744073709551615},"inputs":[]}').request.correlationId,
+      2n ** 64n - 1n,
+    );
+  });
+
   it('cuts the id at a NUL', () => {
     assert.equal(decode({ id: 'a\0b', inputs: [] }).request.id, 'a');
   });
@@ -370,7 +391,7 @@ describe('decodeHttpInferRequest', () => {
 
 describe('the time for a request', () => {
   it('grows no faster than its size', () => {
-    const many = 30_000;
+    const many = MAX_TENSORS;
     const list = (make: (i: number) => string) => Array.from({ length: many }, (_, i) => make(i)).join(',');
     const inputs = list((i) => `{"name":"${i}","datatype":"INT8","shape":[0],"data":[]}`);
     const outputs = list((i) => `{"name":"${i}"}`);
@@ -381,6 +402,27 @@ describe('the time for a request', () => {
       [request.inputs.length, request.requestedOutputs.length, request.parameters.length],
       [many, many, many],
     );
+  });
+
+  it('is bounded by the number of inputs, outputs and dimensions', () => {
+    const many = MAX_TENSORS + 1;
+    const list = Array.from({ length: many }, (_, i) => ({ name: `${i}` }));
+    const options = { maxInputSize: 1 << 26 };
+    const decode = (value: unknown) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return decodeHttpInferRequest(Buffer.from(text), undefined, model, options);
+    };
+    assert.throws(() => decode({ inputs: list }), {
+      code: 'INVALID_ARG',
+      message: `the request has ${many} inputs, the server accepts at most ${MAX_TENSORS}`,
+    });
+    assert.throws(() => decode({ inputs: [], outputs: list }), { message: /^the request has 10001 outputs/ });
+    // As many digits as fit: a product over all of them has ten million digits.
+    const shape = `[${'9223372036854775807,'.repeat(500_000)}1]`;
+    assert.throws(() => decode(`{"inputs":[{"name":"A","datatype":"INT8","shape":${shape},"data":[1]}]}`), {
+      code: 'INVALID_ARG',
+      message: `the shape of input 'A' has more than ${MAX_RANK} dimensions, which is the most that is accepted`,
+    });
   });
 });
 

@@ -4,20 +4,22 @@
  */
 import type { ReadyModel } from '../../engine/engine-api.js';
 import type { RequestInput } from '../../engine/request.js';
-import { invalidArg } from '../error.js';
+import { invalidArg, type TritonError } from '../error.js';
 import { prefixed } from '../json/json-error.js';
-import { type JsonValue, parseJson } from '../json/json-value.js';
+import { type JsonValue, parseJsonSteps } from '../json/json-value.js';
+import { atOnce, type Steps } from '../steps.js';
 import { arrayMember, readHttpPlace, stringMember, uintMember } from './http-members.js';
 import { readHttpOutputs } from './http-outputs.js';
 import { readHttpSettings } from './http-parameters.js';
 import { readJsonData } from './json-data.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, JSON_FORM, NO_FORMS } from './output-form.js';
 import { inputExists, NO_SETTINGS, unknownRegion } from './parameters.js';
+import { checkTensorCount, MAX_RANK, rankRefused } from './request-limits.js';
 import { checkJsonSize } from './shape-limits.js';
 import type { RegionLease } from './shared-memory.js';
 import { UniqueNames } from './unique-names.js';
 
-export { encodeHttpInferResponse, type HttpInferResponse } from './http-response.js';
+export { encodeHttpInferResponse, encodeHttpInferResponseSteps, type HttpInferResponse } from './http-response.js';
 
 /** Reads the header `Inference-Header-Content-Length` as C's `strtol` with its checks would. */
 export function parseInferenceHeaderLength(text: string | undefined): number | undefined {
@@ -44,33 +46,46 @@ export function decodeHttpInferRequest(
   model: ReadyModel,
   options: DecodeOptions,
 ): DecodedInferRequest {
+  return atOnce(decodeHttpInferRequestSteps(body, headerLength, model, options));
+}
+
+/** The same in steps: only large JSON takes more than one. */
+export function* decodeHttpInferRequestSteps(
+  body: Uint8Array,
+  headerLength: number | undefined,
+  model: ReadyModel,
+  options: DecodeOptions,
+): Steps<DecodedInferRequest> {
   const lease = options.sharedMemory?.lease();
-  if (lease === undefined) return decode(body, headerLength, model, options, undefined);
+  if (lease === undefined) return yield* decode(body, headerLength, model, options, undefined);
+  let whole = false;
   try {
-    return decode(body, headerLength, model, options, lease);
-  } catch (reason) {
-    lease.release();
-    throw reason;
+    const decoded = yield* decode(body, headerLength, model, options, lease);
+    whole = true;
+    return decoded;
+  } finally {
+    // Also when the steps are given up half-way.
+    if (!whole) lease.release();
   }
 }
 
-function decode(
+function* decode(
   body: Uint8Array,
   headerLength: number | undefined,
   model: ReadyModel,
   options: DecodeOptions,
   lease: RegionLease | undefined,
-): DecodedInferRequest {
+): Steps<DecodedInferRequest> {
   if (headerLength !== undefined && (headerLength < 0 || headerLength > body.length)) {
     throw invalidArg(`inference header size should be in range (0, ${body.length}), got: ${headerLength}`);
   }
   const jsonLength = headerLength ?? body.length;
   if (jsonLength === 0) return rawRequest(body, options);
   checkJsonSize(jsonLength, options.maxInputSize);
-  const root = parseJson(jsonLength === body.length ? body : body.subarray(0, jsonLength));
+  const root = yield* parseJsonSteps(jsonLength === body.length ? body : body.subarray(0, jsonLength));
   const id = readId(root.member('id'));
   const { settings, binaryDataOutput } = readHttpSettings(root.member('parameters'));
-  const inputs = readInputs(root, body, jsonLength, id, model, options, lease);
+  const inputs = yield* readInputs(root, body, jsonLength, id, model, options, lease);
   const { names, forms } = readHttpOutputs(root.member('outputs'), lease);
   const request = {
     id,
@@ -109,7 +124,7 @@ function readId(value: JsonValue | undefined): string {
   }
 }
 
-function readInputs(
+function* readInputs(
   root: JsonValue,
   body: Uint8Array,
   jsonLength: number,
@@ -117,18 +132,21 @@ function readInputs(
   model: ReadyModel,
   options: DecodeOptions,
   lease: RegionLease | undefined,
-): RequestInput[] {
+): Steps<RequestInput[]> {
   const inputs: RequestInput[] = [];
   const names = new UniqueNames();
   let blob = jsonLength;
-  for (const input of arrayMember(root, 'inputs')) {
+  const listed = arrayMember(root, 'inputs');
+  checkTensorCount('inputs', listed.length);
+  for (const input of listed) {
     const source = readSource(input);
     const name = stringMember(input, 'name');
     const datatype = stringMember(input, 'datatype');
-    const shape = readShape(input);
+    const shape = readShape(input, name);
     if (!names.add(name)) throw inputExists(id, name);
     let data: Uint8Array;
-    if (source.kind === 'json') data = readJsonData(input, name, datatype, shape, source.data, options.maxInputSize);
+    if (source.kind === 'json')
+      data = yield* readJsonData(input, name, datatype, shape, source.data, options.maxInputSize);
     else if (source.kind === 'region') {
       const place = readHttpPlace(source.parameters)!;
       if (lease === undefined) throw unknownRegion(place.region);
@@ -173,16 +191,17 @@ function wrongSource(json: boolean, blob: boolean, region: boolean): Error {
   );
 }
 
-function readShape(input: JsonValue): number[] {
+function readShape(input: JsonValue, name: string): number[] {
   try {
     const dims = input.required('shape');
-    const shape = dims.asUints();
+    const shape = dims.asUints(MAX_RANK);
+    if (shape.length > MAX_RANK) throw rankRefused(name);
     // Beyond int64 a dimension wraps to a negative one, which validation then refuses.
     if (shape.some((dim) => dim >= 2 ** 63)) {
       return dims.asArray().map((dim) => Number(BigInt.asIntN(64, dim.asUint64())));
     }
     return shape;
   } catch (error) {
-    throw prefixed("Unable to parse 'shape': ", error);
+    throw (error as TritonError).code === 'INTERNAL' ? prefixed("Unable to parse 'shape': ", error) : error;
   }
 }

@@ -4,19 +4,20 @@ import { invalidArg } from '../error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
 import { JsonKind, type JsonValue } from '../json/json-value.js';
 import { type JsonDatatype, readBytesData, readTensorData, TooFewElements } from '../json/read-tensor-data.js';
+import type { Steps } from '../steps.js';
 import { checkedByteSize, checkedElementCount, checkInputSize } from './shape-limits.js';
 
 const EMPTY = new Uint8Array(0);
 
 /** The bytes of an input whose data are JSON. */
-export function readJsonData(
+export function* readJsonData(
   input: JsonValue,
   name: string,
   datatype: string,
   shape: readonly number[],
   data: JsonValue,
   maxInputSize: number,
-): Uint8Array {
+): Steps<Uint8Array> {
   const count = checkedElementCount(name, shape, input);
   // Without elements the server does not look at the data at all.
   if (count === 0) return EMPTY;
@@ -29,19 +30,19 @@ export function readJsonData(
     );
   }
   if (datatype === 'BYTES') {
-    const bytes = readBytesElements(data);
+    const bytes = yield* readBytesElements(data);
     checkInputSize(name, bytes.length, maxInputSize);
     return bytes;
   }
   const byteSize = checkedByteSize(name, count, datatype, input);
   checkInputSize(name, byteSize, maxInputSize);
-  return readElements(data, datatype, count);
+  return yield* readElements(data, datatype, count);
 }
 
 /** The elements of a JSON array of strings in wire form. */
-export function readBytesElements(data: JsonValue): Uint8Array {
+export function* readBytesElements(data: JsonValue): Steps<Uint8Array> {
   try {
-    return readBytesData(data);
+    return yield* readBytesData(data);
   } catch (error) {
     const { message } = error as Error;
     throw message.startsWith('attempt') ? prefixed('Unable to parse JSON bytes array: ', error) : error;
@@ -49,12 +50,12 @@ export function readBytesElements(data: JsonValue): Uint8Array {
 }
 
 /** The elements of a JSON array of numbers or booleans as the tensor's bytes. */
-export function readElements(data: JsonValue, datatype: JsonDatatype, count: number): Uint8Array {
+export function* readElements(data: JsonValue, datatype: JsonDatatype, count: number): Steps<Uint8Array> {
   // Each element takes at least two bytes of text: a shape that promises more than the text can hold takes no memory.
   const available = Math.ceil((data.end - data.start) / 2);
   const target = new Uint8Array(Math.min(count, available) * elementSize(datatype));
   try {
-    readTensorData(data, datatype, count, target);
+    yield* readTensorData(data, datatype, count, target);
   } catch (error) {
     if (error instanceof TooFewElements) {
       throw jsonError("Failed to parse 'data' field: shape does not match true shape");

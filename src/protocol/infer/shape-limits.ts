@@ -19,7 +19,7 @@ export function checkedElementCount(input: string, shape: readonly number[], obj
       `invalid shape for input '${input}': shape ${formatShape(exact)} contains one or more invalid dimensions`,
     );
   }
-  const total = exact.reduce((product, dim) => product * dim, 1n);
+  const total = product(exact);
   if (total > INT64_MAX) {
     throw invalidArg(
       `invalid shape for input '${input}': shape ${formatShape(exact)} causes total element count to exceed maximum size of ${INT64_MAX}`,
@@ -33,7 +33,7 @@ export function checkedByteSize(input: string, count: number, datatype: JsonData
   const size = elementSize(datatype);
   const byteSize = count * size;
   if (byteSize > Number(INT64_MAX)) {
-    const exact = exactShape(object).reduce((product, dim) => product * dim, 1n);
+    const exact = product(exactShape(object));
     if (exact * BigInt(size) > INT64_MAX) {
       throw invalidArg(
         `byte size overflow for input '${input}': element count (${exact}) * data type size (${size}) exceeds maximum allowed size (${INT64_MAX})`,
@@ -43,6 +43,18 @@ export function checkedByteSize(input: string, count: number, datatype: JsonData
   return byteSize;
 }
 
+/** The product of the dimensions, or a number beyond int64. Linear: a product that is too large is not multiplied on. */
+function product(dims: readonly bigint[]): bigint {
+  if (dims.includes(0n)) return 0n;
+  let total = 1n;
+  for (const dim of dims) {
+    total *= dim;
+    if (total > INT64_MAX) break;
+  }
+  return total;
+}
+
+/** The dimensions with all their digits; the rank is bounded when the shape is read. */
 function exactShape(object: JsonValue): bigint[] {
   return object
     .required('shape')

@@ -16,12 +16,14 @@ export const SyntaxReason = {
   TOO_BIG: 'Number too big to be stored in double.',
   FRACTION: 'Miss fraction part in number.',
   EXPONENT: 'Miss exponent in number.',
+  /** Not RapidJSON's: it has no limit, and a deep document exhausts its stack. */
+  DEPTH: 'Nested deeper than 1000 levels.',
 } as const;
 
 /** One of the reasons. */
 export type SyntaxReason = (typeof SyntaxReason)[keyof typeof SyntaxReason];
 
-/** A text that is no JSON. `offset`: byte from the start of the text. */
+/** Bytes that are not JSON. `offset`: byte from the start of the text. */
 export class JsonSyntaxError extends TritonError {
   readonly reason: SyntaxReason;
   readonly offset: number;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { atOnce } from '../steps.js';
 import { JsonSyntaxError, SyntaxReason } from './json-error.js';
-import { JsonKind, type JsonValue, parseJson } from './json-value.js';
+import { JsonKind, type JsonValue, MAX_VALUES, parseJson, parseJsonSteps } from './json-value.js';
 
 const parse = (text: string) => parseJson(Buffer.from(text, 'latin1'));
 
@@ -182,21 +183,68 @@ describe('parseJson', () => {
   });
 
   it('reads lists of unsigned integers of any length of digits', () => {
-    assert.deepEqual(parse('[ 1 ,16,\n0, 1000000000000000000 ]').asUints(), [1, 16, 0, 1e18]);
-    assert.deepEqual(parse('[]').asUints(), []);
+    assert.deepEqual(parse('[ 1 ,16,\n0, 1000000000000000000 ]').asUints(100), [1, 16, 0, 1e18]);
+    assert.deepEqual(parse('[]').asUints(100), []);
     for (const text of ['[-1]', '[1.5]', '["1"]', '[[1]]', '[1,18446744073709551616]']) {
-      assert.throws(() => parse(text).asUints(), {
+      assert.throws(() => parse(text).asUints(100), {
         message: 'attempt to access JSON non-unsigned-integer as unsigned-integer',
       });
     }
-    assert.throws(() => parse('1').asUints(), { message: 'attempt to access JSON non-array as array' });
+    assert.throws(() => parse('1').asUints(100), { message: 'attempt to access JSON non-array as array' });
   });
 
-  it('needs no stack for deep nesting', () => {
-    const depth = 200_000;
-    const text = `${'{"a":[{"b":'.repeat(depth)}1${'}]}'.repeat(depth)}`;
-    assert.ok(parse(text).isObject);
-    assert.throws(() => parse('['.repeat(1_000_000)), { message: /Invalid value\. at 1000000$/ });
+  it('refuses what is nested deeper than a thousand levels, and needs no stack for less', () => {
+    assert.ok(parse(`${'{"a":[{"b":'.repeat(300)}1${'}]}'.repeat(300)}`).isObject);
+    for (const read of [parse, (text: string) => atOnce(parseJsonSteps(Buffer.from(text)))]) {
+      assert.throws(() => read('['.repeat(1_000_000)), { message: /Nested deeper than 1000 levels\. at 1000$/ });
+      assert.throws(() => read(`{"a":${'{"b":'.repeat(100_000)}`), { message: /Nested deeper than 1000 levels\./ });
+    }
+  });
+
+  it('makes no more values than the limit, and says so at once', () => {
+    // 30 MB of empty objects: 10,000,000 values of 190 bytes each would be 1.9 GB of heap.
+    const bomb = Buffer.from(`[${'{},'.repeat(10_000_000)}{}]`);
+    const before = process.memoryUsage().heapUsed;
+    assert.throws(() => atOnce(parseJsonSteps(bomb)), { code: 'INVALID_ARG', message: /more than 100000 members/ });
+    assert.throws(() => parseJson(bomb, MAX_VALUES), { code: 'INVALID_ARG' });
+    assert.ok(process.memoryUsage().heapUsed - before < 200e6);
+    // Values that nobody asks for are not made: numbers stay text, however many.
+    const numbers = atOnce(parseJsonSteps(Buffer.from(`{"x":[${'1,'.repeat(500_000)}1],"y":[[],{}]}`)));
+    assert.equal(numbers.required('x').length, 500_001);
+    assert.equal(numbers.required('y').length, 2);
+    assert.throws(() => numbers.required('x').asArray(), { code: 'INVALID_ARG' });
+  });
+
+  it('reads a document in steps as it does at once', () => {
+    const long = 'x'.repeat(70_000);
+    const part = fc.constantFrom(
+      '"a"',
+      `"${long}"`,
+      `"${long}\\n"`,
+      `[${'12,'.repeat(30_000)}1]`,
+      '{"k":[{},[]]}',
+      '',
+      '{',
+      '"',
+      ' ',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 5, maxLength: 12 }), (parts) => {
+        const bytes = Buffer.from(`{"inputs":[${parts.join(',')}]${' '.repeat(140_000)}}`);
+        const read = (parser: () => JsonValue): unknown => {
+          try {
+            return toJs(parser());
+          } catch (error) {
+            return (error as Error).message;
+          }
+        };
+        assert.deepEqual(
+          read(() => atOnce(parseJsonSteps(bytes))),
+          read(() => parseJson(bytes)),
+        );
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('answers wrong questions in the words of the server', () => {

@@ -1,6 +1,8 @@
+import { TritonError } from '../error.js';
 import { decodeUtf8, equalsAscii } from '../proto/string-cache.js';
+import type { Steps } from '../steps.js';
 import { jsonError, SyntaxReason } from './json-error.js';
-import { JsonScanner, numberOf } from './scanner.js';
+import { JsonScanner, numberOf, type OpenContainer } from './scanner.js';
 import { unescapeString } from './unescape.js';
 
 /** What a value is. INTEGER: a literal without fraction and exponent; REAL: every other number. */
@@ -13,6 +15,21 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 const UINT64_MAX = 2n ** 64n - 1n;
 
+/**
+ * Most members and elements of one document that become values of their own. Tensor data never do: their elements stay
+ * text until they are stored. So this bounds names, parameters and lists; 190 bytes of heap for each are 19 MB.
+ */
+export const MAX_VALUES = 100_000;
+
+/** Documents above so many bytes are checked in steps, each of so many bytes. */
+const STEP_BYTES = 128 * 1024;
+
+/** Values that take so many bytes or more are remembered when a document is checked in steps. */
+const LARGE_BYTES = 16 * 1024;
+
+/** Most digits of an integer literal within the range of a double. */
+const MAX_INTEGER_DIGITS = 400;
+
 /** Containers nested deeper than this are taken apart when they are asked for, so that depth costs no stack. */
 const EAGER_LEVELS = 6;
 
@@ -24,8 +41,8 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 
 /**
- * A value inside JSON text whose syntax was checked: a range of bytes that is read when asked. Lists whose elements are
- * no objects stay a range of bytes, so the numbers of a large tensor are never turned into values of their own; integers
+ * A value inside JSON text whose syntax was checked: a range of bytes that is read when asked. Lists whose first element
+ * is not an object stay a range of bytes, so the numbers of a large tensor are never turned into values of their own; integers
  * keep all their digits; names keep their order and may repeat.
  *
  * Accessors throw INTERNAL errors in the words of the server's JSON layer (spec: wire protocol, section 1.9).
@@ -40,6 +57,7 @@ export class JsonValue {
   readonly escaped: boolean;
   /** What a container holds; absent: not taken apart yet. */
   #items: Items | undefined;
+  readonly #document: Document;
 
   constructor(
     kind: JsonKind,
@@ -47,7 +65,8 @@ export class JsonValue {
     start: number,
     end: number,
     escaped: boolean,
-    items: Items | undefined,
+    items?: Items,
+    document: Document = ALONE,
   ) {
     this.kind = kind;
     this.bytes = bytes;
@@ -55,6 +74,7 @@ export class JsonValue {
     this.end = end;
     this.escaped = escaped;
     this.#items = items;
+    this.#document = document;
   }
 
   get isNull(): boolean {
@@ -112,14 +132,32 @@ export class JsonValue {
     return this.#taken().values;
   }
 
-  /** The elements of an array of integers of the uint64 range as numbers; beyond 2^53 the nearest ones. */
-  asUints(): number[] {
+  /** Number of elements of an array, without making values of them. */
+  get length(): number {
+    if (this.kind !== JsonKind.ARRAY) throw jsonError('attempt to access JSON non-array as array');
+    const known = this.#items?.values.length ?? this.#document.large?.get(this.start)?.values;
+    if (known !== undefined) return known;
+    let count = 0;
+    const scanner = new JsonScanner(this.bytes, this.start + 1, this.end);
+    if (scanner.peek() === CLOSE_BRACKET) return 0;
+    for (; scanner.bytes[scanner.pos] !== CLOSE_BRACKET; count++) {
+      scanner.value();
+      if (scanner.peek() === COMMA) scanner.pos++;
+    }
+    return count;
+  }
+
+  /**
+   * The elements of an array of integers of the uint64 range as numbers; beyond 2^53 the nearest ones. An array with more
+   * than `most` elements ends the reading with one element more than that.
+   */
+  asUints(most: number): number[] {
     if (this.kind !== JsonKind.ARRAY) return this.asArray().map((value) => value.asUint());
     const { bytes } = this;
     const numbers: number[] = [];
     for (let pos = this.start + 1; ; ) {
       const byte = bytes[pos]!;
-      if (byte === CLOSE_BRACKET) return numbers;
+      if (byte === CLOSE_BRACKET || numbers.length > most) return numbers;
       if (byte === COMMA || byte <= 0x20) {
         pos++;
         continue;
@@ -190,6 +228,11 @@ export class JsonValue {
     return value;
   }
 
+  /** The value as it stands in the document. */
+  get text(): string {
+    return decodeUtf8(this.bytes, this.start, this.end);
+  }
+
   /** Any number. */
   asDouble(): number {
     if (!this.isNumber) throw jsonError('attempt to access JSON non-number as double');
@@ -199,10 +242,17 @@ export class JsonValue {
       : numberOf(this.bytes, this.start, this.end);
   }
 
-  /** The exact value of an integer literal, whatever its size; undefined for anything else. */
+  /** The exact value of an integer literal, which a valid one has up to 309 digits of; undefined for anything else. */
   integer(): bigint | undefined {
     if (this.kind !== JsonKind.INTEGER) return undefined;
+    // Reading a bigint is not linear in its digits; more of them than this were refused as too big already.
+    if (this.end - this.start > MAX_INTEGER_DIGITS) throw jsonError('attempt to access JSON non-number as double');
     return BigInt(decodeUtf8(this.bytes, this.start, this.end));
+  }
+
+  /** Of a string inside this value that starts at an offset: what is known of it if it is large. */
+  largeString(start: number): { readonly end: number; readonly values: number } | undefined {
+    return this.#document.large?.get(start);
   }
 
   #mustBeString(): void {
@@ -213,11 +263,19 @@ export class JsonValue {
   #name(index: number): JsonValue {
     const { names } = this.#taken();
     const end = names[2 * index + 1]!;
-    return new JsonValue(JsonKind.STRING, this.bytes, names[2 * index]!, Math.abs(end), end < 0, undefined);
+    return new JsonValue(
+      JsonKind.STRING,
+      this.bytes,
+      names[2 * index]!,
+      Math.abs(end),
+      end < 0,
+      undefined,
+      this.#document,
+    );
   }
 
   #taken(): Items {
-    this.#items ??= readItems(new JsonScanner(this.bytes, this.start, this.end), 0);
+    this.#items ??= readItems(new JsonScanner(this.bytes, this.start, this.end), EAGER_LEVELS - 1, this.#document);
     return this.#items;
   }
 }
@@ -227,6 +285,23 @@ interface Items {
   /** Start and end of each name, quotes included; the end is negative where the name contains escapes. */
   readonly names: number[];
   readonly values: JsonValue[];
+}
+
+/** What all values of one document share. */
+interface Document {
+  /** Values that may still be made of it. */
+  left: number;
+  /** By their start: large values of a document that was checked in steps, so that nobody passes over them again. */
+  readonly large: ReadonlyMap<number, LargeValue> | undefined;
+}
+
+/** For values that are in no document. */
+const ALONE: Document = { left: MAX_VALUES, large: undefined };
+
+interface LargeValue {
+  readonly end: number;
+  /** Values in a container; for a string 1 if it has escapes, else 0. */
+  readonly values: number;
 }
 
 function missing(name: string): never {
@@ -239,18 +314,58 @@ function notUnsigned(): Error {
 
 /**
  * Parses a document. Syntax errors are JsonSyntaxErrors with the server's text. A byte order mark in front is skipped.
+ * `maxValues`: most members and elements that become values of their own; a document with more is refused with
+ * INVALID_ARG.
  */
-export function parseJson(bytes: Uint8Array): JsonValue {
-  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const scanner = new JsonScanner(bytes, bom ? 3 : 0);
-  if (scanner.peek() === 0) scanner.fail(SyntaxReason.EMPTY);
-  const value = readValue(scanner, 0);
+export function parseJson(bytes: Uint8Array, maxValues = Number.POSITIVE_INFINITY): JsonValue {
+  return parse(bytes, { left: maxValues, large: undefined });
+}
+
+/** The same in steps, for what peers send: with the limits of `MAX_VALUES`. */
+export function* parseJsonSteps(bytes: Uint8Array): Steps<JsonValue> {
+  if (bytes.length <= STEP_BYTES) return parseJson(bytes, MAX_VALUES);
+  const document = { left: MAX_VALUES, large: yield* checkSteps(bytes) };
+  return parse(bytes, document);
+}
+
+/** Checks a document without making any value; returns its large values. */
+function* checkSteps(bytes: Uint8Array): Steps<ReadonlyMap<number, LargeValue>> {
+  const large = new Map<number, LargeValue>();
+  const scanner = documentScanner(bytes);
+  const open: OpenContainer[] = [];
+  const closed = (start: number, end: number, values: number): void => {
+    if (end - start < LARGE_BYTES) return;
+    large.set(start, { end, values });
+    if (large.size > MAX_VALUES) throw tooManyValues();
+  };
+  while (!scanner.scan(open, scanner.reached + STEP_BYTES, closed)) yield;
+  if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
+  return large;
+}
+
+function parse(bytes: Uint8Array, document: Document): JsonValue {
+  const scanner = documentScanner(bytes);
+  const value = readValue(scanner, 0, document);
   if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
   return value;
 }
 
+function documentScanner(bytes: Uint8Array): JsonScanner {
+  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const scanner = new JsonScanner(bytes, bom ? 3 : 0);
+  if (scanner.peek() === 0) scanner.fail(SyntaxReason.EMPTY);
+  return scanner;
+}
+
+function tooManyValues(): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    `the JSON document has more than ${MAX_VALUES} members and elements outside of tensor data`,
+  );
+}
+
 /** Reads the value at the scanner's position (blanks already passed). */
-function readValue(scanner: JsonScanner, level: number): JsonValue {
+function readValue(scanner: JsonScanner, level: number, document: Document): JsonValue {
   const { bytes } = scanner;
   const start = scanner.pos;
   const first = start < scanner.end ? bytes[start]! : 0;
@@ -260,19 +375,26 @@ function readValue(scanner: JsonScanner, level: number): JsonValue {
   switch (first) {
     case OPEN_BRACE:
       kind = JsonKind.OBJECT;
-      if (level < EAGER_LEVELS) items = readItems(scanner, level);
-      else scanner.value();
+      if (level < EAGER_LEVELS) items = readItems(scanner, level, document);
+      else passContainer(scanner, document);
       break;
     case OPEN_BRACKET:
       kind = JsonKind.ARRAY;
-      if (level < EAGER_LEVELS && startsWithObject(scanner)) items = readItems(scanner, level);
-      else scanner.value();
+      if (level < EAGER_LEVELS && startsWithObject(scanner)) items = readItems(scanner, level, document);
+      else passContainer(scanner, document);
       break;
-    case QUOTE:
+    case QUOTE: {
       kind = JsonKind.STRING;
-      scanner.string();
-      escaped = scanner.escaped;
+      const large = document.large?.get(start);
+      if (large === undefined) {
+        scanner.string();
+        escaped = scanner.escaped;
+      } else {
+        scanner.pos = large.end;
+        escaped = large.values > 0;
+      }
       break;
+    }
     case 0x74:
       kind = JsonKind.TRUE;
       scanner.literal('true');
@@ -288,7 +410,14 @@ function readValue(scanner: JsonScanner, level: number): JsonValue {
     default:
       kind = scanner.number() ? JsonKind.INTEGER : JsonKind.REAL;
   }
-  return new JsonValue(kind, bytes, start, scanner.pos, escaped, items);
+  return new JsonValue(kind, bytes, start, scanner.pos, escaped, items, document);
+}
+
+/** Passes over the container at the scanner's position. */
+function passContainer(scanner: JsonScanner, { large }: Document): void {
+  const known = large?.get(scanner.pos);
+  if (known === undefined) scanner.value();
+  else scanner.pos = known.end;
 }
 
 /** Looks behind an opening bracket: is the first element an object? */
@@ -301,7 +430,7 @@ function startsWithObject(scanner: JsonScanner): boolean {
 }
 
 /** Reads the items of the container at the scanner's position. */
-function readItems(scanner: JsonScanner, level: number): Items {
+function readItems(scanner: JsonScanner, level: number, document: Document): Items {
   const names: number[] = [];
   const values: JsonValue[] = [];
   const items = { names, values };
@@ -322,7 +451,8 @@ function readItems(scanner: JsonScanner, level: number): Items {
       scanner.colon();
       scanner.peek();
     }
-    values.push(readValue(scanner, level + 1));
+    if (--document.left < 0) throw tooManyValues();
+    values.push(readValue(scanner, level + 1, document));
     const byte = scanner.peek();
     if (byte !== COMMA && byte !== close) {
       scanner.fail(object ? SyntaxReason.COMMA_OR_BRACE : SyntaxReason.COMMA_OR_BRACKET);

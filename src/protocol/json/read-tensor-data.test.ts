@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { atOnce } from '../steps.js';
 import { parseJson } from './json-value.js';
 import { readDouble } from './read-double.js';
 import { readTensorData } from './read-tensor-data.js';
@@ -84,11 +85,13 @@ describe('readTensorData', () => {
     fc.assert(
       fc.property(fc.array(int64, { maxLength: 20 }), (values) => {
         const target = new BigInt64Array(values.length);
-        readTensorData(
-          parseJson(Buffer.from(`[ ${values.join(' , ')} ]`)),
-          'INT64',
-          values.length,
-          new Uint8Array(target.buffer),
+        atOnce(
+          readTensorData(
+            parseJson(Buffer.from(`[ ${values.join(' , ')} ]`)),
+            'INT64',
+            values.length,
+            new Uint8Array(target.buffer),
+          ),
         );
         assert.deepEqual([...target], values);
       }),
@@ -98,11 +101,13 @@ describe('readTensorData', () => {
   it('reads a million numbers in a blink', () => {
     const values = Float32Array.from({ length: 1_000_000 }, (_, i) => Math.fround(i * 0.37 - 1000));
     const target = new Float32Array(values.length);
-    readTensorData(
-      parseJson(Buffer.from(`[${values.join(',')}]`)),
-      'FP32',
-      values.length,
-      new Uint8Array(target.buffer),
+    atOnce(
+      readTensorData(
+        parseJson(Buffer.from(`[${values.join(',')}]`)),
+        'FP32',
+        values.length,
+        new Uint8Array(target.buffer),
+      ),
     );
     assert.deepEqual(target, values);
   });

@@ -1,45 +1,58 @@
 /** The elements of a JSON tensor, straight from the text into the tensor's bytes (spec: wire protocol, section 3.5). */
 import { LENGTH_BYTES } from '../bytes.js';
+import type { Steps } from '../steps.js';
 import { type FixedDatatype, typedView } from '../typed-view.js';
 import { jsonError } from './json-error.js';
 import { JsonKind, JsonValue } from './json-value.js';
 import { readDouble } from './read-double.js';
 import { JsonScanner } from './scanner.js';
-import { unescapeInto } from './unescape.js';
+import { unescapeInto, unescapeUntil } from './unescape.js';
 
 /** Deepest nesting of the arrays of a tensor's data. */
 const MAX_DEPTH = 100;
 const TWO_32 = 0x1_0000_0000;
+/** Bytes of text that are read in one step. */
+const STEP_BYTES = 64 * 1024;
 
 /** Datatypes whose elements JSON can carry, BYTES aside. */
 export type JsonDatatype = Exclude<FixedDatatype, 'FP16' | 'BF16'>;
 
 /**
- * Walks over the elements of an array of any nesting; a value that is no array is its own only element. The syntax is
+ * Walks over the elements of an array of any nesting; a value that is not an array is its own only element. The syntax is
  * known to be right, so a comma is as good as a blank. `pos` stands on each element's first byte in turn.
  */
 class ElementCursor {
   readonly bytes: Uint8Array;
   pos: number;
+  /** Set by `next` at the end of the outermost array. */
+  ended = false;
+  /** Set by `passString`: the string is known to have no escapes, which is only known of large ones. */
+  plain = false;
+  readonly #value: JsonValue;
   #depth = 0;
-  /** The value is no array. */
-  readonly #alone: boolean;
+  #until = 0;
 
-  constructor({ bytes, start, isArray }: JsonValue) {
-    this.bytes = bytes;
-    this.pos = start;
-    this.#alone = !isArray;
+  constructor(value: JsonValue) {
+    this.bytes = value.bytes;
+    this.pos = value.start;
+    this.#value = value;
   }
 
-  /** Moves to the next element; false at the end of the outermost array. */
+  /** Allows for one step more. */
+  go(): void {
+    this.#until = this.pos + STEP_BYTES;
+  }
+
+  /** Moves to the next element; false at the end of the outermost array (`ended`) and at the end of a step. */
   next(): boolean {
     const { bytes } = this;
-    if (this.#alone) {
-      const first = this.#depth === 0;
-      this.#depth = 1;
-      return first;
+    if (!this.#value.isArray) {
+      this.ended = this.#depth++ > 0;
+      return !this.ended;
     }
-    for (let pos = this.pos; ; pos++) {
+    const until = this.#until;
+    let { pos } = this;
+    for (; pos < until; pos++) {
       const byte = bytes[pos]!;
       if (byte === 0x2c || byte <= 0x20) continue;
       if (byte === 0x5b) {
@@ -47,57 +60,111 @@ class ElementCursor {
           throw jsonError(`JSON nesting depth exceeds maximum allowed limit (${MAX_DEPTH})`);
         }
       } else if (byte === 0x5d) {
-        if (--this.#depth === 0) return false;
+        if (--this.#depth === 0) {
+          this.ended = true;
+          return false;
+        }
       } else {
         this.pos = pos;
         return true;
       }
     }
+    this.pos = pos;
+    return false;
+  }
+
+  /** Moves behind the string at the position. */
+  passString(): void {
+    const { bytes, pos } = this;
+    if (bytes[pos] !== 0x22) throw jsonError('attempt to access JSON non-string as string');
+    const large = this.#value.largeString(pos);
+    let end = pos + 1;
+    if (large !== undefined) end = large.end - 1;
+    else for (; bytes[end] !== 0x22; end++) if (bytes[end] === 0x5c) end++;
+    this.plain = large?.values === 0;
+    this.pos = end + 1;
   }
 }
 
-/** Fewer or more elements than the shape has, or one of the wrong type. */
-export function readTensorData(array: JsonValue, datatype: JsonDatatype, count: number, target: Uint8Array): void {
+/** Stores the elements of an array. Throws for more or fewer of them than `count`, and for one of the wrong type. */
+export function* readTensorData(
+  array: JsonValue,
+  datatype: JsonDatatype,
+  count: number,
+  target: Uint8Array,
+): Steps<void> {
   const elements = new ElementCursor(array);
   const read = elementReader(datatype, target);
-  let index = 0;
-  for (; elements.next(); index++) {
+  let index = readSome(elements, read, 0, count);
+  while (!elements.ended) {
+    yield;
+    index = readSome(elements, read, index, count);
+  }
+  if (index < count) throw new TooFewElements();
+}
+
+/** One step; the index behind the last element that was read. */
+function readSome(elements: ElementCursor, read: ElementReader, from: number, count: number): number {
+  let index = from;
+  for (elements.go(); elements.next(); index++) {
     if (index >= count) throw jsonError("Shape does not match true shape of 'data' field");
     read(elements, index);
   }
-  if (index < count) throw new TooFewElements();
+  return index;
 }
 
 /** Thrown when the data end before the shape is filled: the message has another beginning than those of the others. */
 export class TooFewElements extends Error {}
 
 /** The wire form of a BYTES tensor from an array of strings; their number is not compared with the shape. */
-export function readBytesData(array: JsonValue): Uint8Array {
+export function* readBytesData(array: JsonValue): Steps<Uint8Array> {
   const { bytes } = array;
   const sizing = new ElementCursor(array);
-  let size = 0;
-  while (sizing.next()) size += LENGTH_BYTES + passString(sizing) - 2;
+  let size = sizeOfSome(sizing);
+  while (!sizing.ended) {
+    yield;
+    size += sizeOfSome(sizing);
+  }
   const data = Buffer.allocUnsafe(size);
   const elements = new ElementCursor(array);
   let out = 0;
-  while (elements.next()) {
-    const start = elements.pos + 1;
-    const end = elements.pos + passString(elements) - 1;
-    const begin = out + LENGTH_BYTES;
-    out = unescapeInto(data, begin, bytes, start, end);
-    data.writeUInt32LE(out - begin, begin - LENGTH_BYTES);
+  while (!elements.ended) {
+    if (out > 0) yield;
+    for (elements.go(); elements.next(); ) {
+      const start = elements.pos + 1;
+      elements.passString();
+      const end = elements.pos - 1;
+      const begin = out + LENGTH_BYTES;
+      if (elements.plain) {
+        data.set(bytes.subarray(start, end), begin);
+        out = begin + end - start;
+      } else if (end - start <= STEP_BYTES) out = unescapeInto(data, begin, bytes, start, end);
+      else out = yield* unescapeSteps(data, begin, bytes, start, end);
+      data.writeUInt32LE(out - begin, begin - LENGTH_BYTES);
+    }
   }
   return data.subarray(0, out);
 }
 
-/** Moves behind the string at the cursor; its length, quotes included. */
-function passString(elements: ElementCursor): number {
-  const { bytes, pos } = elements;
-  if (bytes[pos] !== 0x22) throw jsonError('attempt to access JSON non-string as string');
-  let end = pos + 1;
-  for (; bytes[end] !== 0x22; end++) if (bytes[end] === 0x5c) end++;
-  elements.pos = end + 1;
-  return end + 1 - pos;
+/** Bytes that the strings of one step need at most. */
+function sizeOfSome(elements: ElementCursor): number {
+  let size = 0;
+  for (elements.go(); elements.next(); ) {
+    const { pos } = elements;
+    elements.passString();
+    size += LENGTH_BYTES + elements.pos - pos - 2;
+  }
+  return size;
+}
+
+/** A string of any length; returns the position behind what was written. */
+function* unescapeSteps(target: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): Steps<number> {
+  const cursor = { pos: start, out: at };
+  while (cursor.pos < end) {
+    unescapeUntil(target, cursor, bytes, Math.min(end, cursor.pos + STEP_BYTES));
+    yield;
+  }
+  return cursor.out;
 }
 
 type ElementReader = (elements: ElementCursor, index: number) => void;
@@ -188,7 +255,7 @@ function longInteger(elements: ElementCursor, signed: boolean): bigint {
   const { bytes, pos } = elements;
   const scanner = new JsonScanner(bytes, pos);
   scanner.number();
-  const literal = new JsonValue(JsonKind.INTEGER, bytes, pos, scanner.pos, false, undefined);
+  const literal = new JsonValue(JsonKind.INTEGER, bytes, pos, scanner.pos, false);
   elements.pos = scanner.pos;
   return signed ? literal.asInt64() : literal.asUint64();
 }

@@ -22,8 +22,25 @@ const MAX_DIGITS = 308;
 const TOO_BIG_BEFORE_LAST_DIGIT = Number.MAX_VALUE / 10;
 
 /**
+ * Deepest nesting of containers. The deepest that the protocol knows are tensor data, with 100 levels of their own.
+ */
+export const MAX_DEPTH = 1000;
+
+/** A container that is being passed over. */
+export interface OpenContainer {
+  readonly object: boolean;
+  readonly start: number;
+  /** Values in it so far. */
+  values: number;
+}
+
+/** Most digits of an integer part, and of a fraction. A double needs at most 767 digits to be exact. */
+const MAX_NUMBER_DIGITS = 65_536;
+
+/**
  * Moves over JSON text in bytes and checks its syntax exactly as RapidJSON with bare NaN and Inf does: the same dialect,
- * the same reason and the same offset for what is wrong. Nothing is built; nesting costs no stack.
+ * the same reason and the same offset for what is wrong. Nothing is built; nesting costs no stack. Every method takes time
+ * in proportion to the bytes that it passes.
  */
 export class JsonScanner {
   readonly bytes: Uint8Array;
@@ -31,11 +48,20 @@ export class JsonScanner {
   pos: number;
   /** Set by `string`: the last string contained escapes. */
   escaped = false;
+  /** Where `string` goes on after it stopped inside a string; 0 outside of one. */
+  #inside = 0;
+  /** In `scan`: what comes next is the name of a member. */
+  #naming = false;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
     this.bytes = bytes;
     this.pos = start;
     this.end = end;
+  }
+
+  /** How far the bytes were looked at: inside a string, `pos` is still at its start. */
+  get reached(): number {
+    return this.#inside === 0 ? this.pos : this.#inside;
   }
 
   fail(reason: SyntaxReason, offset = this.pos): never {
@@ -60,41 +86,52 @@ export class JsonScanner {
 
   /** Passes over one value of any depth. */
   value(): void {
-    // One bit per open container, from the outermost: true = object.
-    const open: boolean[] = [];
+    this.scan([], Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Passes over one value of any depth as far as about `until`; false when it is to be called again with the same list to
+   * go on. `open` holds the containers that are open, from the outermost. `closed` is called with start and end of every
+   * container and string that ends, and with the number of values in it.
+   */
+  scan(open: OpenContainer[], until: number, closed?: (start: number, end: number, values: number) => void): boolean {
     for (;;) {
-      const byte = this.peek();
-      if (byte === OPEN_BRACKET) {
-        this.pos++;
-        if (this.peek() !== CLOSE_BRACKET) {
-          open.push(false);
+      if (this.#naming) {
+        if (!this.name(until)) return false;
+        this.#naming = false;
+      }
+      const byte = this.#inside === 0 ? this.peek() : QUOTE;
+      if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+        const object = byte === OPEN_BRACE;
+        const start = this.pos++;
+        if (this.peek() !== (object ? CLOSE_BRACE : CLOSE_BRACKET)) {
+          if (open.length === MAX_DEPTH) this.fail(SyntaxReason.DEPTH, start);
+          open.push({ object, start, values: 1 });
+          this.#naming = object;
+          if (this.pos >= until) return false;
           continue;
         }
         this.pos++;
-      } else if (byte === OPEN_BRACE) {
-        this.pos++;
-        if (this.peek() !== CLOSE_BRACE) {
-          open.push(true);
-          this.name();
-          continue;
-        }
-        this.pos++;
+      } else if (byte === QUOTE) {
+        const start = this.pos;
+        if (!this.string(until)) return false;
+        closed?.(start, this.pos, this.escaped ? 1 : 0);
       } else this.scalar(byte);
-      if (!this.#closeContainers(open)) return;
+      if (!this.#closeContainers(open, closed)) return true;
+      if (this.pos >= until) return false;
     }
   }
 
   /** After a value: passes the comma, or closing brackets up to the next comma. False when nothing is open any more. */
-  #closeContainers(open: boolean[]): boolean {
+  #closeContainers(open: OpenContainer[], closed?: (start: number, end: number, values: number) => void): boolean {
     while (open.length > 0) {
       const byte = this.peek();
-      const object = open[open.length - 1]!;
+      const container = open[open.length - 1]!;
+      const { object } = container;
       if (byte === COMMA) {
         this.pos++;
-        if (object) {
-          this.peek();
-          this.name();
-        }
+        container.values++;
+        this.#naming = object;
         return true;
       }
       if (byte !== (object ? CLOSE_BRACE : CLOSE_BRACKET)) {
@@ -102,15 +139,17 @@ export class JsonScanner {
       }
       this.pos++;
       open.pop();
+      closed?.(container.start, this.pos, container.values);
     }
     return false;
   }
 
-  /** Passes over a member's name and its colon. */
-  name(): void {
-    if (this.bytes[this.pos] !== QUOTE || this.pos >= this.end) this.fail(SyntaxReason.NAME);
-    this.string();
+  /** Passes over a member's name and its colon; false when it stopped at `until`, inside the name. */
+  name(until: number): boolean {
+    if (this.#inside === 0 && this.peek() !== QUOTE) this.fail(SyntaxReason.NAME);
+    if (!this.string(until)) return false;
     this.colon();
+    return true;
   }
 
   colon(): void {
@@ -169,8 +208,10 @@ export class JsonScanner {
   #digits(): number {
     const { bytes, end } = this;
     const start = this.pos;
+    const stop = Math.min(end, start + MAX_NUMBER_DIGITS);
     let pos = start;
-    while (pos < end && bytes[pos]! >= ZERO && bytes[pos]! <= NINE) pos++;
+    while (pos < stop && bytes[pos]! >= ZERO && bytes[pos]! <= NINE) pos++;
+    if (pos === stop && stop < end) this.fail(SyntaxReason.TOO_BIG, start);
     this.pos = pos;
     return pos - start;
   }
@@ -216,23 +257,32 @@ export class JsonScanner {
     return true;
   }
 
-  /** Passes over a string, the quotes included; sets `escaped`. */
-  string(): void {
+  /**
+   * Passes over a string, the quotes included; sets `escaped`. False when it stopped at `until` inside the string: the
+   * next call goes on there.
+   */
+  string(until = this.end): boolean {
     const { bytes, end } = this;
-    let pos = this.pos + 1;
-    this.escaped = false;
-    for (; pos < end; pos++) {
+    const stop = until < end ? until : end;
+    let pos = this.#inside;
+    if (pos === 0) {
+      pos = this.pos + 1;
+      this.escaped = false;
+    } else this.#inside = 0;
+    for (; pos < stop; pos++) {
       const byte = bytes[pos]!;
       if (byte === QUOTE) {
         this.pos = pos + 1;
-        return;
+        return true;
       }
       if (byte === BACKSLASH) {
         this.escaped = true;
         pos = this.#escape(pos) - 1;
       } else if (byte < 0x20) this.fail(byte === 0 ? SyntaxReason.QUOTE : SyntaxReason.ESCAPE, pos);
     }
-    this.fail(SyntaxReason.QUOTE, end);
+    if (stop === end) this.fail(SyntaxReason.QUOTE, end);
+    this.#inside = pos;
+    return false;
   }
 
   /** Checks the escape whose backslash is at `start`; the position behind it. */

@@ -13,8 +13,20 @@ export function unescapeString(bytes: Uint8Array, start: number, end: number): U
 
 /** The same into a block that has room for `end - start` bytes; returns the position behind what was written. */
 export function unescapeInto(target: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
-  let out = at;
-  for (let pos = start; pos < end; ) {
+  const cursor = { pos: start, out: at };
+  unescapeUntil(target, cursor, bytes, end);
+  return cursor.out;
+}
+
+/** The same as far as `end`, or to the end of an escape that goes on behind it; `cursor` says where to read and write. */
+export function unescapeUntil(
+  target: Uint8Array,
+  cursor: { pos: number; out: number },
+  bytes: Uint8Array,
+  end: number,
+): void {
+  let { pos, out } = cursor;
+  while (pos < end) {
     const byte = bytes[pos]!;
     if (byte !== BACKSLASH) {
       target[out++] = byte;
@@ -35,7 +47,8 @@ export function unescapeInto(target: Uint8Array, at: number, bytes: Uint8Array, 
     }
     out = writeUtf8(target, out, code);
   }
-  return out;
+  cursor.pos = pos;
+  cursor.out = out;
 }
 
 function hex4(bytes: Uint8Array, pos: number): number {

@@ -1,19 +1,23 @@
 import type { ReadyModel } from '../../engine/engine-api.js';
-import type { InferenceResponse, PendingRequest, ResponseHandler } from '../../engine/request.js';
+import type { InferenceResponse, PendingRequest } from '../../engine/request.js';
 import type { RequestTrace } from '../../engine/trace/request-trace.js';
 import { httpStatusOf, invalidArg, TritonError } from '../../protocol/error.js';
-import { decodeGenerateRequest, encodeGenerateResponse } from '../../protocol/infer/generate.js';
+import { decodeGenerateRequestSteps, encodeGenerateResponseSteps } from '../../protocol/infer/generate.js';
+import { Abandoned, inTurns, type Steps } from '../../protocol/steps.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
 import { StreamBacklog } from '../stream-backlog.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
-import { errorBody, JSON_HEADERS } from './respond.js';
+import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
+import { whenDone } from './when-done.js';
 
 const EVENT_HEADERS: HeaderList = [['Content-Type', 'text/event-stream; charset=utf-8']];
 const NOT_ONE_RESPONSE =
   'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses';
+const DATA = Buffer.from('data: ');
+const END_OF_EVENT = Buffer.from('\n\n');
 /** The status of a first response that is an error, whatever its code: as clients see it from the original. */
 const ERROR_STATUS = httpStatusOf('INVALID_ARG');
 
@@ -23,23 +27,28 @@ export function generate(context: ServerContext, route: HttpRoute, request: Http
   const trace = startTrace(context, route, request, reply);
   const timing = request.header(TIMING_HEADER) === undefined ? undefined : new RequestTiming(trace?.request);
   let count = 0;
-  let first: Answer | undefined;
-  const finish = () => {
+  let first: InferenceResponse | undefined;
+  const send = (answer: Answer | undefined): void => {
     const headers = timing === undefined ? JSON_HEADERS : [...JSON_HEADERS, ...timing.headers()];
-    const body = (trace ?? reply).startChunked(first?.status ?? 200, headers);
-    body.write(count === 1 && first !== undefined ? first.body : errorBody(NOT_ONE_RESPONSE));
+    const body = (trace ?? reply).startChunked(answer?.status ?? 200, headers);
+    for (const piece of count === 1 && answer !== undefined ? answer.pieces : [errorBody(NOT_ONE_RESPONSE)]) {
+      body.write(piece);
+    }
     body.end();
   };
-  const pending = submit(context, model, request, trace, timing ?? trace?.request, (response, final) => {
+  const finish = (): void => {
+    if (first === undefined) send(undefined);
+    else whenDone(answerOf(first), reply, send, (reason) => sendError(reply, reason, 'application/json'));
+  };
+  submit(context, model, request, reply, trace, timing ?? trace?.request, (response, final) => {
     if (response !== undefined) {
       count++;
-      first ??= answerOf(response);
+      first ??= response;
     }
     if (!final) return;
     if (timing === undefined) finish();
     else timing.whenKnown(finish);
   });
-  reply.onClose(() => pending.cancel());
 }
 
 /** `POST /v2/models/M/generate_stream`: every response as an event; a client that leaves cancels the request. */
@@ -54,24 +63,52 @@ export function generateStream(
   const backlog = new StreamBacklog(context.options.streamMaxBacklog);
   let body: Http1ChunkedBody | undefined;
   let ended = false;
-  const pending = submit(context, model, request, trace, trace?.request, (response, final) => {
+  const send = (answer: Answer | undefined, final: boolean, cancel: () => void): void => {
     if (ended) return;
-    const answer = response === undefined ? undefined : answerOf(response);
     body ??= (trace ?? reply).startChunked(answer?.status ?? 200, EVENT_HEADERS);
-    if (answer !== undefined && !body.write(event(answer.body))) {
+    if (answer !== undefined && !writeEvent(body, answer.pieces)) {
       if (backlog.empty) body.onDrain(() => backlog.clear());
-      const tooSlow = backlog.add(answer.body.length);
+      const tooSlow = backlog.add(lengthOf(answer.pieces));
       if (tooSlow !== undefined) {
         context.log.warning(`stream of model '${route.model}' ended: ${tooSlow.message}`);
-        body.write(event(errorBody(tooSlow.message)));
-        pending.cancel();
+        writeEvent(body, [errorBody(tooSlow.message)]);
+        cancel();
       }
       ended = tooSlow !== undefined;
     }
     if (final || ended) body.end();
+  };
+  // Responses that follow one whose encoding takes turns wait for it.
+  let last: Promise<void> | undefined;
+  submit(context, model, request, reply, trace, trace?.request, (response, final, cancel) => {
+    const use = (answer: Answer | undefined): void => send(answer, final, cancel);
+    const steps: Steps<Answer | undefined> = response === undefined ? noAnswer() : answerOf(response);
+    if (last === undefined) {
+      const first = steps.next();
+      if (first.done) {
+        use(first.value);
+        return;
+      }
+    }
+    const mine: Promise<void> = (last ?? Promise.resolve())
+      .then(() => inTurns(steps, () => reply.closed))
+      .then(use)
+      .catch((reason) => {
+        if (!(reason instanceof Abandoned))
+          context.log.error(`HTTP handler failed: ${String((reason as Error).stack)}`);
+        ended = true;
+        cancel();
+        body?.end();
+      })
+      .finally(() => {
+        if (last === mine) last = undefined;
+      });
+    last = mine;
   });
-  reply.onClose(() => pending.cancel());
 }
+
+/** The answer of a response that only ends the stream. */
+function* noAnswer(): Steps<undefined> {}
 
 function startTrace(
   { tracer }: ServerContext,
@@ -82,57 +119,79 @@ function startTrace(
   return tracer.active ? HttpTrace.start(tracer, route.model, request, reply) : undefined;
 }
 
+/** Gets what the model answers, and how to cancel the request. */
+type Listener = (response: InferenceResponse | undefined, final: boolean, cancel: () => void) => void;
+
 /** Encoding, decoding and submission in the original's order; what is thrown is answered as plain JSON. */
 function submit(
   context: ServerContext,
   model: ReadyModel,
   request: Http1Request,
+  reply: Http1Reply,
   trace: HttpTrace | undefined,
   listener: RequestTrace | undefined,
-  onResponse: ResponseHandler,
-): PendingRequest {
-  if (trace === undefined) return decodeAndSubmit(context, model, request, listener, onResponse);
-  try {
-    return decodeAndSubmit(context, model, request, listener, (response, final) => {
-      if (response !== undefined || model.decoupled) trace.responded();
-      onResponse(response, final);
-    });
-  } catch (reason) {
-    trace.end();
-    throw reason;
-  }
-}
-
-function decodeAndSubmit(
-  context: ServerContext,
-  model: ReadyModel,
-  request: Http1Request,
-  listener: RequestTrace | undefined,
-  onResponse: ResponseHandler,
-): PendingRequest {
+  onResponse: Listener,
+): void {
   const encoding = request.header('content-encoding');
   if (encoding !== undefined && encoding !== 'identity') {
+    trace?.end();
     throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
   }
-  const inference = decodeGenerateRequest(request.body, model, context.options.http);
-  return model.submit(listener === undefined ? inference : { ...inference, trace: listener }, onResponse);
+  whenDone(
+    decodeGenerateRequestSteps(request.body, model, context.options.http),
+    reply,
+    (inference) => {
+      let cancelled = false;
+      let pending: PendingRequest | undefined;
+      const cancel = (): void => {
+        cancelled = true;
+        pending?.cancel();
+      };
+      pending = model.submit(
+        listener === undefined ? inference : { ...inference, trace: listener },
+        (response, final) => {
+          if (response !== undefined || model.decoupled) trace?.responded();
+          onResponse(response, final, cancel);
+        },
+      );
+      // A model may answer before `submit` returns.
+      if (cancelled) pending.cancel();
+      reply.onClose(cancel);
+    },
+    (reason) => {
+      trace?.end();
+      sendError(reply, reason, 'application/json');
+    },
+    () => trace?.end(),
+  );
 }
 
+/** A response as JSON, or as the error that it is. */
 interface Answer {
   readonly status: number;
-  readonly body: Uint8Array;
+  readonly pieces: readonly Uint8Array[];
 }
 
-function answerOf(response: InferenceResponse): Answer {
+/** Never throws. */
+function* answerOf(response: InferenceResponse): Steps<Answer> {
   try {
     if (response.error !== undefined) throw response.error;
-    return { status: 200, body: encodeGenerateResponse(response) };
+    return { status: 200, pieces: yield* encodeGenerateResponseSteps(response) };
   } catch (reason) {
-    return { status: ERROR_STATUS, body: errorBody(TritonError.from(reason).message) };
+    return { status: ERROR_STATUS, pieces: [errorBody(TritonError.from(reason).message)] };
   }
 }
 
-/** `data: <json>` and an empty line. */
-function event(json: Uint8Array): Uint8Array {
-  return Buffer.concat([Buffer.from('data: '), json, Buffer.from('\n\n')]);
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
+}
+
+/** `data: <json>` and an empty line. What `write` says of the last piece holds for all. */
+function writeEvent(body: Http1ChunkedBody, pieces: readonly Uint8Array[]): boolean {
+  if (pieces.length === 1) return body.write(Buffer.concat([DATA, pieces[0]!, END_OF_EVENT]));
+  body.write(DATA);
+  for (const piece of pieces) body.write(piece);
+  return body.write(END_OF_EVENT);
 }

@@ -3,12 +3,12 @@ import { requestPrefix } from '../../engine/request/validate-request.js';
 import type { InferenceResponse } from '../../engine/request.js';
 import { TritonError } from '../../protocol/error.js';
 import {
-  decodeHttpInferRequest,
-  encodeHttpInferResponse,
+  decodeHttpInferRequestSteps,
+  encodeHttpInferResponseSteps,
+  type HttpInferResponse,
   parseInferenceHeaderLength,
 } from '../../protocol/infer/http-server.js';
 import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
-import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
@@ -18,6 +18,7 @@ import { VerboseBuffers } from '../verbose-buffers.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
+import { whenDone } from './when-done.js';
 
 const UNSUPPORTED_ENCODING: HeaderList = [['Accept-Encoding', 'gzip, deflate']];
 
@@ -80,13 +81,32 @@ function run(
   trace: HttpTrace | undefined,
 ): void {
   const headerLength = parseInferenceHeaderLength(request.header('inference-header-content-length'));
+  const steps = decodeHttpInferRequestSteps(body, headerLength, model, context.decoding.http);
+  whenDone(
+    steps,
+    reply,
+    (decoded) => submit(context, model, version, request, reply, decoded, trace),
+    (reason) => refuse(context, reply, '', reason),
+    () => trace?.end(),
+  );
+}
+
+function refuse({ log }: ServerContext, reply: Http1Reply, id: string, reason: unknown): void {
+  if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
+  sendError(reply, reason, 'application/json');
+}
+
+function submit(
+  context: ServerContext,
+  model: ReadyModel,
+  version: string,
+  request: Http1Request,
+  reply: Http1Reply,
+  decoded: DecodedInferRequest,
+  trace: HttpTrace | undefined,
+): void {
   const { log } = context;
-  let regions: RegionLease | undefined;
-  let id = '';
   try {
-    const decoded = decodeHttpInferRequest(body, headerLength, model, context.decoding.http);
-    regions = decoded.sharedMemory;
-    id = decoded.request.id;
     const { headerForward } = context.options.http;
     const inference =
       headerForward === undefined
@@ -107,22 +127,23 @@ function run(
       }
       if (!final) return;
       const finish = () => {
-        respond(count === 1 ? answer : undefined, count, decoded, model, request, reply, timing);
-        buffers?.release();
-        decoded.sharedMemory?.release();
+        respond(count === 1 ? answer : undefined, count, decoded, model, request, reply, timing, () => {
+          buffers?.release();
+          decoded.sharedMemory?.release();
+        });
       };
       if (timing === undefined) finish();
       else timing.whenKnown(finish);
     });
-    // A client whose connection is gone needs no answer: what is queued is dropped, models that ask are told.
+    // A client whose connection is gone needs no response: what is queued is dropped, models that ask are told.
     reply.onClose(() => pending.cancel());
   } catch (reason) {
-    regions?.release();
-    if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
-    sendError(reply, reason, 'application/json');
+    decoded.sharedMemory?.release();
+    refuse(context, reply, decoded.request.id, reason);
   }
 }
 
+/** Encodes and sends the response; `encoded` is called once the tensors are not needed any more. */
 function respond(
   answer: InferenceResponse | undefined,
   count: number,
@@ -131,28 +152,48 @@ function respond(
   request: Http1Request,
   reply: Http1Reply,
   timing: RequestTiming | undefined,
+  encoded: () => void,
 ): void {
-  try {
-    if (answer === undefined) throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
-    if (answer.error !== undefined) throw answer.error;
-    const { contentType, headerLength, chunks } = encodeHttpInferResponse(answer, decoded, model);
-    let headers: HeaderList =
-      headerLength === undefined
-        ? JSON_HEADERS
-        : [
-            ['Content-Type', contentType],
-            ['Inference-Header-Content-Length', String(headerLength)],
-          ];
-    if (timing !== undefined) headers = [...headers, ...timing.headers()];
-    const encoding = responseEncoding(request.header('accept-encoding'));
-    if (encoding === 'identity') {
-      reply.send(200, headers, chunks);
-      return;
-    }
-    compress(chunks, encoding)
-      .then((body) => reply.send(200, [...headers, ['Content-Encoding', encoding]], body))
-      .catch((reason) => sendError(reply, reason, 'text/plain'));
-  } catch (reason) {
+  const fail = (reason: unknown): void => {
+    encoded();
     sendError(reply, reason, 'text/plain');
+  };
+  if (answer === undefined) fail(new TritonError('INTERNAL', `expected a single response, got ${count}`));
+  else if (answer.error !== undefined) fail(answer.error);
+  else {
+    whenDone(
+      encodeHttpInferResponseSteps(answer, decoded, model),
+      reply,
+      (response) => {
+        encoded();
+        sendResponse(response, request, reply, timing);
+      },
+      fail,
+      encoded,
+    );
   }
+}
+
+function sendResponse(
+  { contentType, headerLength, chunks }: HttpInferResponse,
+  request: Http1Request,
+  reply: Http1Reply,
+  timing: RequestTiming | undefined,
+): void {
+  let headers: HeaderList =
+    headerLength === undefined
+      ? JSON_HEADERS
+      : [
+          ['Content-Type', contentType],
+          ['Inference-Header-Content-Length', String(headerLength)],
+        ];
+  if (timing !== undefined) headers = [...headers, ...timing.headers()];
+  const encoding = responseEncoding(request.header('accept-encoding'));
+  if (encoding === 'identity') {
+    reply.send(200, headers, chunks);
+    return;
+  }
+  compress(chunks, encoding)
+    .then((body) => reply.send(200, [...headers, ['Content-Encoding', encoding]], body))
+    .catch((reason) => sendError(reply, reason, 'text/plain'));
 }

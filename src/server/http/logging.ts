@@ -1,21 +1,28 @@
 import { TritonError } from '../../protocol/error.js';
+import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { LOG_SWITCHES, LogSettingsStore } from '../log-settings.js';
 import type { ServerContext } from '../server-context.js';
-import { parseBody } from './json-body.js';
+import { withBody } from './json-body.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 
 /** `/v2/logging`: POST sets what is named (null changes nothing), both methods answer all settings. */
 export function logging(context: ServerContext, _route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
-  if (request.method === 'POST') update(context, request.body);
-  sendJson(reply, JSON.stringify(context.logSettings.view()));
+  const send = (): void => sendJson(reply, JSON.stringify(context.logSettings.view()));
+  if (request.method !== 'POST') {
+    send();
+    return;
+  }
+  withBody(context, request, reply, (settings) => {
+    update(context, settings);
+    send();
+  });
 }
 
 /** In the original's order, without rolling back when a later one fails. */
-function update(context: ServerContext, body: Uint8Array): void {
+function update(context: ServerContext, settings: JsonValue): void {
   const store = context.logSettings;
-  const settings = parseBody(context, body);
   const given = (name: string) => {
     const value = settings.member(name);
     return value?.isNull ? undefined : value;

@@ -4,7 +4,7 @@ import { jsonError } from '../../protocol/json/json-error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
-import { parseOptionalBody } from './json-body.js';
+import { withOptionalBody } from './json-body.js';
 import { sendEmptyJson, sendError, sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -17,12 +17,14 @@ export function repositoryIndex(
   request: Http1Request,
   reply: Http1Reply,
 ): void {
-  const ready = parseOptionalBody(context, request.body)?.member('ready');
-  if (ready !== undefined && !ready.isBool) throw invalidArg("Invalid value for 'ready': expected a boolean");
-  context.engine.index(ready?.asBool() ?? false).then(
-    (entries) => sendJson(reply, JSON.stringify(entries)),
-    (reason) => sendError(reply, reason, 'application/json'),
-  );
+  withOptionalBody(context, request, reply, (body) => {
+    const ready = body?.member('ready');
+    if (ready !== undefined && !ready.isBool) throw invalidArg("Invalid value for 'ready': expected a boolean");
+    context.engine.index(ready?.asBool() ?? false).then(
+      (entries) => sendJson(reply, JSON.stringify(entries)),
+      (reason) => sendError(reply, reason, 'application/json'),
+    );
+  });
 }
 
 /** `/v2/repository/models/M/load`: answers when the load has ended. */
@@ -33,8 +35,10 @@ export function repositoryLoad(
   reply: Http1Reply,
 ): void {
   refuseRepository(route);
-  const parameters = loadParameters(parseOptionalBody(context, request.body)?.member('parameters'));
-  answerWhenDone(context.engine.load(route.model, parameters), reply);
+  withOptionalBody(context, request, reply, (body) => {
+    const parameters = loadParameters(body?.member('parameters'));
+    answerWhenDone(context.engine.load(route.model, parameters), reply);
+  });
 }
 
 /** `/v2/repository/models/M/unload`: an `unload_dependents` that is no boolean counts as false, as in the original. */
@@ -45,8 +49,10 @@ export function repositoryUnload(
   reply: Http1Reply,
 ): void {
   refuseRepository(route);
-  const dependents = parseOptionalBody(context, request.body)?.member('parameters')?.member('unload_dependents');
-  answerWhenDone(context.engine.unload(route.model, dependents?.isBool === true && dependents.asBool()), reply);
+  withOptionalBody(context, request, reply, (body) => {
+    const dependents = body?.member('parameters')?.member('unload_dependents');
+    answerWhenDone(context.engine.unload(route.model, dependents?.isBool === true && dependents.asBool()), reply);
+  });
 }
 
 function refuseRepository(route: HttpRoute): void {

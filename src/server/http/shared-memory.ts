@@ -4,7 +4,7 @@ import type { JsonValue } from '../../protocol/json/json-value.js';
 import { jsonString } from '../../protocol/json/write-json.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
-import { parseBody } from './json-body.js';
+import { withBody } from './json-body.js';
 import { sendEmptyJson, sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -38,16 +38,17 @@ export function sharedMemoryRegister(
   const { sharedMemory } = context;
   sharedMemory.checkAllowed();
   if (region === '') throw invalidArg(`'region name' is necessary to register ${kind} shared memory region`);
-  const body = parseBody(context, request.body);
-  if (kind === 'cuda') {
-    checkCudaHandle(body);
-    sharedMemory.registerCuda(region);
-  }
-  const key = field(body, 'key').asString();
-  const offset = body.member('offset')?.asUint64() ?? 0n;
-  const byteSize = field(body, 'byte_size').asUint64();
-  sharedMemory.register({ name: region, key: cutAtNul(key), offset, byteSize });
-  sendEmptyJson(reply);
+  withBody(context, request, reply, (body) => {
+    if (kind === 'cuda') {
+      checkCudaHandle(body);
+      sharedMemory.registerCuda(region);
+    }
+    const key = field(body, 'key').asString();
+    const offset = body.member('offset')?.asUint64() ?? 0n;
+    const byteSize = field(body, 'byte_size').asUint64();
+    sharedMemory.register({ name: region, key: cutAtNul(key), offset, byteSize });
+    sendEmptyJson(reply);
+  });
 }
 
 function field(body: JsonValue, name: string): JsonValue {

@@ -1,9 +1,10 @@
 import { invalidArg } from '../../protocol/error.js';
+import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
 import { isKnownModel } from '../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
-import { parseBody } from './json-body.js';
+import { withBody } from './json-body.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -14,16 +15,25 @@ export function traceSetting(context: ServerContext, route: HttpRoute, request: 
   if (route.model !== '' && !isKnownModel(context.engine, route.model)) {
     throw invalidArg(`Request for unknown model : ${route.model}`);
   }
-  if (request.method === 'POST') update(context, route.model, request.body);
+  if (request.method !== 'POST') {
+    sendSettings(context, route.model, reply);
+    return;
+  }
+  withBody(context, request, reply, (settings) => {
+    update(context, route.model, settings);
+    sendSettings(context, route.model, reply);
+  });
+}
+
+function sendSettings(context: ServerContext, model: string, reply: Http1Reply): void {
   // Not through an object: `resource` may come more than once.
   const members = context.tracer.settings
-    .view(route.model)
+    .view(model)
     .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   sendJson(reply, `{${members.join()}}`);
 }
 
-function update(context: ServerContext, model: string, body: Uint8Array): void {
-  const settings = parseBody(context, body);
+function update(context: ServerContext, model: string, settings: JsonValue): void {
   if (settings.member('trace_file') !== undefined) throw TraceSettings.fileRefused();
   const wanted: TraceUpdate = {};
   const level = settings.member('trace_level');
