@@ -168,7 +168,10 @@ export class JsonValue {
       const after = bytes[pos]!;
       const plain = after === COMMA || after === CLOSE_BRACKET || after <= 0x20;
       // Whatever is not a short integer goes the long way, which also finds the words for what is wrong.
-      if (!plain || pos === first || pos - first > 15) return this.asArray().map((element) => element.asUint());
+      if (!plain || pos === first || pos - first > 15) {
+        if (this.length > most) return new Array<number>(most + 1).fill(0);
+        return this.asArray().map((element) => element.asUint());
+      }
       numbers.push(value);
     }
   }

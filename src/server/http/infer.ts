@@ -9,6 +9,7 @@ import {
   parseInferenceHeaderLength,
 } from '../../protocol/infer/http-server.js';
 import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
@@ -92,7 +93,8 @@ function run(
 }
 
 function refuse({ log }: ServerContext, reply: Http1Reply, id: string, reason: unknown): void {
-  if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
+  if (log.isVerbose(1))
+    log.verbose(1, cutText(`${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`));
   sendError(reply, reason, 'application/json');
 }
 

@@ -1,5 +1,6 @@
 import { httpStatusOf, TritonError } from '../../protocol/error.js';
 import { errorBody as errorText } from '../../protocol/json/write-json.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { HeaderList, Http1Reply } from '../../transport/http1/http1-api.js';
 
 /** Headers of an answer in JSON. */
@@ -9,9 +10,9 @@ export const NO_HEADERS: HeaderList = [];
 
 const EMPTY = new Uint8Array(0);
 
-/** `{"error":"<text>"}` as bytes (spec: wire protocol, section 1.3). */
+/** `{"error":"<text>"}` as bytes; of a long text, which can only come from the request, the beginning and the end. */
 export function errorBody(text: string): Buffer {
-  return Buffer.from(errorText(text));
+  return Buffer.from(errorText(cutText(text)));
 }
 
 /** Answers an error with its mapped status. */
