@@ -18,6 +18,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class _Channel:
     """Takes the frame that tells the outcome; everything else that a model may say is dropped."""
 
+    forked = False
+
     def __init__(self, kinds):
         self._kinds = kinds
         self.outcome = None

@@ -11,12 +11,15 @@ from triton_runtime.errors import TritonError, TritonModelException
 from triton_runtime.inference import (
     InferenceRequest,
     InferenceResponse,
+    InferenceResponseSender,
     InferenceTrace,
     PreferredMemory,
+    ResponseIterator,
 )
-from triton_runtime.logger import Logger
+from triton_runtime.logger import Logger, LogLevel
 from triton_runtime.memory_type import MemoryType
-from triton_runtime.metrics import MetricFamily
+from triton_runtime.metrics import Metric, MetricFamily, MetricKind
+from triton_runtime.shared_memory import SharedMemory
 from triton_runtime.tensor import Tensor
 
 TRITONSERVER_REQUEST_FLAG_SEQUENCE_START = 1

@@ -6,11 +6,17 @@ import socket
 import sys
 import threading
 import traceback
+from collections import deque
 
 from . import wire
 from .errors import TritonModelException
 from .memory import InputMemory, OutputMemory
-from .wire import U32, Reader, Writer
+from .wire import U32, FrameError, Reader, Writer
+
+_FORKED = (
+    "This is a process that the model forked: only the model's own process is connected to the server. "
+    "Hand the work back to it, or use threads."
+)
 
 
 class Channel:
@@ -21,24 +27,62 @@ class Channel:
         self._pipe = 4
         self._buffer = bytearray(65536)
         self._start = self._end = 0
+        # Longest frame in bytes, in both directions; the server names its setting first of all.
+        self.limit = wire.LONGEST_FRAME
         self.inputs = InputMemory(5)
         self.outputs = OutputMemory(6)
         self.memories = (self.inputs, self.outputs)
-        # Re-entrant: an object that the garbage collector ends while a frame is being sent may send one of its own.
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        # The thread that sends now, and the frames that objects want sent which end in it meanwhile: the garbage collector
+        # and handlers of signals may run in the middle of a frame.
+        self._sender = 0
+        self._later = deque()
         self._calls = {}
         self._next_call = 0
         self._numbers = threading.Lock()
         self._closed = False
+        self._forked = False
         self.on_cancelled = lambda key: None
         self.on_check_ready = lambda number: None
         self.on_go_on = lambda key: None
+        os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def start_reader(self):
         threading.Thread(target=self._read_pipe, name="triton-reader", daemon=True).start()
+        threading.Thread(target=self._send_releases, name="triton-releases", daemon=True).start()
+
+    def _leave_to_parent(self):
+        """In a process that the model forks: it neither reads nor writes what belongs to the model's own process, and it
+        does not keep the connection open when that ends."""
+        self._closed = self._forked = True
+        self._lock = threading.Lock()
+        self._numbers = threading.Lock()
+        self._sender = 0
+        self._later.clear()
+        self._calls = {}
+        # The socket object closes its descriptor; the others are numbers.
+        self._socket.close()
+        for descriptor in (self._pipe, 5, 6):
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass  # the model has closed it
+
+    def check_own_process(self):
+        """Raises TritonModelException in a process that the model forked."""
+        if self._forked:
+            raise TritonModelException(_FORKED)
+
+    @property
+    def forked(self):
+        """True in a process that the model forked: nothing reaches the server from there."""
+        return self._forked
 
     def receive(self):
         """The next frame of the socket; ends the process when the server is gone."""
+        if self._forked:
+            # The model's code in a fork came back out of execute: only the model's own process goes on.
+            leave()
         # A frame that came with one system call is copied out of the buffer; arrays may lie on it for ever.
         start, end = self._start, self._end
         buffer = self._buffer
@@ -56,11 +100,16 @@ class Channel:
         self._start = self._end = 0
         if len(have) < 4:
             have += self._take(bytearray(4 - len(have)), 0)
-        (size,) = U32.unpack_from(have)
+        size = self._check_size(U32.unpack_from(have)[0])
         data = bytearray(size)
         rest = have[4:]
         data[: len(rest)] = rest
         return Reader(self._take(data, len(rest)))
+
+    def _check_size(self, size):
+        if size > self.limit:
+            raise FrameError("the server announces a frame of %d bytes; the limit is %d" % (size, self.limit))
+        return size
 
     def _take(self, data, done):
         """Fills a buffer from the socket, from a place on."""
@@ -75,18 +124,38 @@ class Channel:
         return data
 
     def send(self, writer):
-        parts = writer.parts
-        parts.insert(0, U32.pack(writer.size))
+        """Sends a frame. Raises TritonModelException, and sends nothing, when it is longer than the limit."""
+        size = writer.size
+        if size > self.limit:
+            raise TritonModelException(
+                "A message of %d bytes to the server is longer than the limit of %d bytes. Large tensors travel in shared "
+                "memory: make room in /dev/shm, or set a higher limit with "
+                "--backend-config=python,max-frame-bytes=<bytes>." % (size, self.limit)
+            )
+        writer.parts.insert(0, U32.pack(size))
+        thread = threading.get_ident()
+        if self._sender == thread:
+            self._later.append(writer)
+            return
         with self._lock:
-            if self._closed:
-                return
+            self._sender = thread
             try:
-                if writer.size < 262144:
-                    self._socket.sendall(b"".join(parts))
-                else:
-                    self._send_large(parts)
-            except OSError:
-                leave()
+                self._transmit(writer)
+                while self._later:
+                    self._transmit(self._later.popleft())
+            finally:
+                self._sender = 0
+
+    def _transmit(self, writer):
+        if self._closed:
+            return
+        try:
+            if writer.size < 262144:
+                self._socket.sendall(b"".join(writer.parts))
+            else:
+                self._send_large(writer.parts)
+        except OSError:
+            leave()
 
     def _send_large(self, parts):
         small = []
@@ -106,10 +175,16 @@ class Channel:
 
     def open_call(self, receive):
         """Registers who gets the answers to a call; returns the call's number."""
+        self.check_own_process()
         with self._numbers:
-            self._next_call = (self._next_call + 1) & 0xFFFFFFFF
             number = self._next_call
-        self._calls[number] = receive
+            while True:
+                # Numbers come round after 2^32 calls; one whose call is still open is passed over.
+                number = (number + 1) & 0xFFFFFFFF
+                if number not in self._calls:
+                    break
+            self._next_call = number
+            self._calls[number] = receive
         return number
 
     def forget_call(self, number):
@@ -129,7 +204,11 @@ class Channel:
         writer.u32(number)
         writer.text(method)
         writer.text(json.dumps(arguments))
-        self.send(writer)
+        try:
+            self.send(writer)
+        except BaseException:
+            self.forget_call(number)
+            raise
         answered.wait()
         ok, text = answer[0]
         if not ok:
@@ -143,22 +222,31 @@ class Channel:
         writer.text(json.dumps(arguments))
         self.send(writer)
 
+    def _send_releases(self):
+        """Names released regions in a frame of their own when they are many and no other frame does."""
+        while True:
+            self.inputs.wait_for_much()
+            released = self.inputs.take_released()
+            if released:
+                writer = Writer(wire.RELEASED)
+                writer.u64s(released)
+                self.send(writer)
+
     def _read_pipe(self):
         with os.fdopen(self._pipe, "rb", buffering=65536, closefd=False) as stream:
             while True:
                 head = stream.read(4)
                 if len(head) < 4:
                     leave()
-                size = U32.unpack(head)[0]
-                data = bytearray(size)
-                if stream.readinto(data) < size:
-                    leave()
                 try:
+                    data = bytearray(self._check_size(U32.unpack(head)[0]))
+                    if stream.readinto(data) < len(data):
+                        leave()
                     self._handle(Reader(data))
                 except BaseException:
                     # Without this thread calls would wait for ever: the server starts the process again.
                     traceback.print_exc()
-                    os._exit(1)
+                    leave(1)
 
     def _handle(self, reader):
         kind = reader.u8()
@@ -173,20 +261,22 @@ class Channel:
             if receive is not None:
                 receive(reader)
         elif kind == wire.ACKNOWLEDGE:
-            self.outputs.acknowledge(reader.u64())
+            self.outputs.release(reader.u64s())
             if reader.u8():
                 self.outputs.trim()
         elif kind == wire.CHECK_READY:
             self.on_check_ready(reader.u32())
         elif kind == wire.GO_ON:
             self.on_go_on(reader.u32())
+        else:
+            raise FrameError("the server sent a frame of the unknown kind %d on the pipe" % kind)
 
 
-def leave():
+def leave(status=0):
     """Ends the process at once: the server is gone, or wants this."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except Exception:
             pass
-    os._exit(0)
+    os._exit(status)

@@ -78,8 +78,8 @@ def _destroy(capsule):
         _exported.pop(_pointer(capsule, _NAME), None)
 
 
-def capsule_of(number, shape, raw):
-    """A capsule on the bytes of a tensor, which live as long as the capsule or what was made from it."""
+def capsule_of(number, shape, raw, owner):
+    """A capsule on the bytes of a tensor, which live as long as the capsule or what was made from it; so does `owner`."""
     code, bits = _TYPES[number]
     rank = len(shape)
     dims = (ctypes.c_int64 * max(rank, 1))(*shape)
@@ -92,7 +92,7 @@ def capsule_of(number, shape, raw):
     tensor.shape = ctypes.cast(dims, ctypes.POINTER(ctypes.c_int64))
     managed.deleter = ctypes.cast(_delete, ctypes.c_void_p)
     address = ctypes.addressof(managed)
-    _exported[address] = (managed, dims, raw)
+    _exported[address] = (managed, dims, raw, owner)
     return _new(address, _NAME, _destroy)
 
 

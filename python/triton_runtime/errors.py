@@ -2,6 +2,8 @@
 
 import enum
 
+from .arguments import text_of
+
 
 class TritonModelException(Exception):
     """Raised by the runtime when a model misuses it; models may raise it themselves."""
@@ -34,14 +36,21 @@ class ContractError(Exception):
 def wrong_arguments(signature, args, kwargs, *, function="__init__", constructor=True):
     """TypeError for arguments of wrong number or type, in the words of the original's binding layer."""
     what = "constructor" if constructor else "function"
-    given = ", ".join(repr(arg) for arg in args)
+    given = ", ".join(_repr(arg) for arg in args)
     if kwargs:
-        named = "kwargs: " + ", ".join("%s=%r" % item for item in kwargs.items())
+        named = "kwargs: " + ", ".join("%s=%s" % (name, _repr(value)) for name, value in kwargs.items())
         given = "%s; %s" % (given, named) if given else named
     return TypeError(
         "%s(): incompatible %s arguments. The following argument types are supported:\n    1. %s\n\nInvoked with: %s"
         % (function, what, signature, given)
     )
+
+
+def _repr(value):
+    try:
+        return repr(value)
+    except Exception:
+        return "<repr raised Error>"
 
 
 _MISSING = object()
@@ -86,9 +95,9 @@ class TritonError:
 
     def __init__(self, *args, **kwargs):
         message, code = bind(self._SIGNATURE, ("message", "code"), {"code": ErrorCode.INTERNAL}, args, kwargs)
-        if not isinstance(message, (str, bytes)) or not isinstance(code, ErrorCode):
+        self._message = text_of(message)
+        if self._message is None or not isinstance(code, ErrorCode):
             raise wrong_arguments(self._SIGNATURE, args, kwargs)
-        self._message = message.decode("utf-8", "surrogateescape") if isinstance(message, bytes) else message
         self._code = code
 
     def message(self):

@@ -8,11 +8,20 @@ import threading
 import weakref
 
 from . import wire
+from .arguments import integer_of, text_of
 from .errors import ErrorCode, TritonError, TritonModelException, bind, wrong_arguments
 from .tensor import Tensor, read_tensor
+from .traceback_text import traceback_text
 from .wire import Writer
 
 FINAL = 1
+
+# A frame counts outputs and parameters in 16 bits.
+MOST_OUTPUTS = MOST_PARAMETERS = 0xFFFF
+
+_INT64 = (-(1 << 63), (1 << 63) - 1)
+_UINT32 = (0, (1 << 32) - 1)
+_UINT64 = (0, (1 << 64) - 1)
 
 # Key, flags, timeout, whether the correlation id is a text.
 _HEAD = struct.Struct("<IIQB")
@@ -79,20 +88,36 @@ class InferenceResponse:
     def parameters(self):
         return self._parameters
 
-    def _write(self, writer, memories, wanted):
-        """Writes the response with those of its outputs that were asked for."""
+    def _write(self, writer, memories, wanted, moving=False):
+        """Writes the response with those of its outputs that were asked for, as they are now.
+
+        A response that cannot be written (text without a UTF-8 form, an element whose text fails, too many outputs) is an
+        error response instead.
+        """
         error = self._error
-        if error is not None:
-            writer.u8(1)
-            writer.u8(error._code.value)
-            writer.text(error._message)
-            return
+        if error is None:
+            mark = writer.mark()
+            try:
+                self._write_outputs(writer, memories, wanted, moving)
+                return
+            except BaseException as reason:
+                writer.back_to(mark, memories[1])
+                error = TritonError("The response cannot be sent: " + traceback_text(reason))
+                # The frames hold the tensors.
+                reason.__traceback__ = None
+        writer.u8(1)
+        writer.u8(error._code.value)
+        writer.text(error._message)
+
+    def _write_outputs(self, writer, memories, wanted, moving):
         writer.u8(0)
-        writer.text("" if self._parameters == "{}" else self._parameters)
+        write_parameters(writer, self._parameters)
         tensors = [tensor for tensor in self._tensors if tensor._name in wanted]
+        if len(tensors) > MOST_OUTPUTS:
+            raise TritonModelException("a response has at most %d outputs, not %d" % (MOST_OUTPUTS, len(tensors)))
         writer.u16(len(tensors))
         for tensor in tensors:
-            tensor._write(writer, memories)
+            tensor._write(writer, memories, moving)
 
     @staticmethod
     def _read(reader, memory):
@@ -115,24 +140,67 @@ def parameters_json(parameters):
         return "{}"
     if not isinstance(parameters, dict):
         raise TritonModelException("Expect parameters to be a dictionary, found type %s" % type(parameters))
+    checked = {}
     for key, value in parameters.items():
         if not isinstance(key, str):
             raise TritonModelException("Expect parameters keys to have type str, found type %s" % type(key))
         if not isinstance(value, (bool, int, str)):
             raise TritonModelException("Expect parameters values to have type bool/int/str, found type %s" % type(value))
-    return json.dumps(parameters)
+        if text_of(key) is None or (isinstance(value, str) and text_of(value) is None):
+            raise TritonModelException("Parameter %a: %a has no UTF-8 form." % (key, value))
+        if not isinstance(value, (bool, str)) and not _INT64[0] <= value <= _INT64[1]:
+            raise TritonModelException(
+                "Parameter %a: the value is beyond 64 bits; integers go from -2^63 to 2^63 - 1." % key
+            )
+        checked[key] = value
+    return json.dumps(checked)
 
 
-class ResponseSender:
+def write_parameters(writer, text):
+    """Writes parameters that are given as JSON text."""
+    if text == "{}":
+        writer.u16(0)
+        return
+    parameters = json.loads(text)
+    if len(parameters) > MOST_PARAMETERS:
+        raise TritonModelException("there are at most %d parameters, not %d" % (MOST_PARAMETERS, len(parameters)))
+    writer.u16(len(parameters))
+    for key, value in parameters.items():
+        writer.text(key)
+        if isinstance(value, bool):
+            writer.u8(wire.BOOLEAN)
+            writer.u8(1 if value else 0)
+        elif isinstance(value, str):
+            writer.u8(wire.STRING)
+            writer.text(value)
+        elif isinstance(value, float):
+            writer.u8(wire.DOUBLE)
+            writer.raw(wire.F64.pack(value))
+        elif value > _INT64[1]:
+            writer.u8(wire.UNSIGNED)
+            writer.u64(value)
+        else:
+            writer.u8(wire.INTEGER)
+            writer.i64(value)
+
+
+class InferenceResponseSender:
     """Sends the responses of one request."""
 
     __slots__ = ("_state",)
 
-    def __init__(self, state):
-        self._state = state
+    def __init__(self, *args, **kwargs):
+        raise TypeError("c_python_backend_utils.InferenceResponseSender: No constructor defined!")
+
+    @classmethod
+    def _of(cls, state):
+        sender = cls.__new__(cls)
+        sender._state = state
+        return sender
 
     def send(self, response=None, flags=0):
-        if not (response is None or isinstance(response, InferenceResponse)) or not isinstance(flags, int):
+        number = integer_of(flags, *_UINT32)
+        if not (response is None or isinstance(response, InferenceResponse)) or number is None:
             raise wrong_arguments(
                 "c_python_backend_utils.InferenceResponseSender.send(self, "
                 "response: c_python_backend_utils.InferenceResponse = None, flags: int = 0) -> None",
@@ -141,7 +209,7 @@ class ResponseSender:
                 function="send",
                 constructor=False,
             )
-        self._state.send(response, flags)
+        self._state.send(response, number)
 
     def is_cancelled(self):
         return self._state.cancelled
@@ -203,19 +271,34 @@ class RequestState:
 
     def _frame(self, response, final):
         channel = self.channel
-        writer = Writer(wire.SEND)
-        writer.u32(self.key)
-        writer.u8(1 if final else 0)
-        writer.u8(0 if response is None else 1)
-        if response is not None:
-            response._write(writer, channel.memories, self.wanted)
-        writer.u64(channel.outputs.sequence)
-        channel.send(writer)
+        released = channel.inputs.take_released()
+        writer = self._written(response, final, released)
+        try:
+            channel.send(writer)
+        except TritonModelException as reason:
+            # The frame is longer than frames may be.
+            channel.outputs.release(writer.regions)
+            error = TritonError("The response cannot be sent: %s" % reason)
+            channel.send(self._written(InferenceResponse(error=error), final, released))
         if self.gate is not None and not final:
             self.gate.acquire()
 
+    def _written(self, response, final, released):
+        channel = self.channel
+        writer = Writer(wire.SEND)
+        writer.u32(self.key)
+        writer.u8(1 if final else 0)
+        writer.u64s(released)
+        writer.u8(0 if response is None else 1)
+        if response is not None:
+            response._write(writer, channel.memories, self.wanted)
+        return writer
+
     def __del__(self):
-        self.table.pop(self.key, None)
+        # A key comes round after 2^32 requests: another request may have it by now.
+        reference = self.table.get(self.key)
+        if reference is not None and reference() is None:
+            self.table.pop(self.key, None)
         # Nobody can answer the request any more.
         if not self.answered:
             self.closed = True
@@ -264,28 +347,34 @@ class InferenceRequest:
     def __init__(self, *args, **kwargs):
         values = bind(self._SIGNATURE, self._NAMES, self._DEFAULTS, args, kwargs)
         request_id, correlation_id, inputs, outputs, model, version, flags, timeout, _memory, trace, parameters = values
+        request_id, model = text_of(request_id), text_of(model)
+        version = integer_of(version, *_INT64)
+        flags = integer_of(flags, *_UINT32)
+        timeout = integer_of(timeout, *_UINT64)
         fits = (
-            isinstance(request_id, str)
+            None not in (request_id, model, version, flags, timeout)
             and isinstance(inputs, (list, tuple))
             and isinstance(outputs, (list, tuple))
-            and isinstance(model, str)
-            and all(isinstance(number, int) for number in (version, flags, timeout))
             and all(item is None or isinstance(item, Tensor) for item in inputs)
-            and all(item is None or isinstance(item, str) for item in outputs)
         )
-        if not fits:
+        names = [text_of(item) for item in outputs] if fits else ()
+        if not fits or None in names:
             raise wrong_arguments(self._SIGNATURE, args, kwargs)
-        what = "for request with id '%s' and model name '%s' should not be empty." % (request_id, model)
         if any(item is None for item in inputs):
-            raise TritonModelException("Input tensor " + what)
-        if any(item is None for item in outputs):
-            raise TritonModelException("Requested output name " + what)
+            raise TritonModelException(
+                "Input tensor for request with id '%s' and model name '%s' should not be empty." % (request_id, model)
+            )
         if not isinstance(correlation_id, (int, str)):
             raise TritonModelException("Correlation ID must be integer or string")
+        if isinstance(correlation_id, str):
+            if text_of(correlation_id) is None:
+                raise TritonModelException("The correlation ID %a has no UTF-8 form." % correlation_id)
+        elif not _UINT64[0] <= correlation_id <= _UINT64[1]:
+            raise TritonModelException("A correlation ID goes from 0 to 2^64 - 1, not %d." % correlation_id)
         self._id = request_id
         self._correlation_id = correlation_id
         self._inputs = list(inputs)
-        self._outputs = set(outputs)
+        self._outputs = set(names)
         self._model = model
         self._version = version
         self._flags = flags
@@ -298,8 +387,7 @@ class InferenceRequest:
     @classmethod
     def _read(cls, reader, channel, decoupled, table):
         request = cls.__new__(cls)
-        key, request._flags, request._timeout, texts = _HEAD.unpack_from(reader.data, reader.at)
-        reader.at += _HEAD.size
+        key, request._flags, request._timeout, texts = reader.unpack(_HEAD)
         request._correlation_id = reader.text() if texts else reader.u64()
         request._id = reader.text()
         request._parameters = reader.text() or "{}"
@@ -330,7 +418,11 @@ class InferenceRequest:
         return self._flags
 
     def set_flags(self, flags):
-        self._flags = flags
+        number = integer_of(flags, *_UINT32)
+        if number is None:
+            signature = "(self: c_python_backend_utils.InferenceRequest, flags: int) -> None"
+            raise wrong_arguments(signature, (self, flags), {}, function="set_flags", constructor=False)
+        self._flags = number
 
     def timeout(self):
         return self._timeout
@@ -350,7 +442,7 @@ class InferenceRequest:
     def get_response_sender(self):
         if self._state is None:
             raise TritonModelException("A response sender exists only for requests that execute received.")
-        return ResponseSender(self._state)
+        return InferenceResponseSender._of(self._state)
 
     def set_release_flags(self, flags):
         if flags not in (1, 2):
@@ -387,11 +479,29 @@ class _Call:
     def start(self):
         if not InferenceRequest._may_call:
             raise TritonModelException("BLS is only supported during the 'execute' function.")
-        request, channel = self._request, self._channel
+        channel = self._channel
+        channel.check_own_process()
         self._number = channel.open_call(self._receive)
         writer = Writer(wire.BLS)
+        mark = writer.mark()
+        released = channel.inputs.take_released()
+        try:
+            self._write(writer, released)
+            channel.send(writer)
+        except BaseException:
+            # The model gets the exception instead of an answer.
+            channel.forget_call(self._number)
+            channel.inputs.release_again(released)
+            writer.back_to(mark, channel.outputs)
+            raise
+
+    def _write(self, writer, released):
+        request, channel = self._request, self._channel
+        if max(len(request._outputs), len(request._inputs)) > MOST_OUTPUTS:
+            raise TritonModelException("A request has at most %d inputs and outputs." % MOST_OUTPUTS)
         writer.u32(self._number)
         writer.u8(1 if self._decoupled else 0)
+        writer.u64s(released)
         writer.text(request._model)
         writer.i64(request._version)
         writer.text(request._id)
@@ -400,22 +510,20 @@ class _Call:
             writer.text(request._correlation_id)
         else:
             writer.u8(0)
-            writer.u64(request._correlation_id & 0xFFFFFFFFFFFFFFFF)
-        writer.u32(request._flags & 0xFFFFFFFF)
-        writer.u64(request._timeout & 0xFFFFFFFFFFFFFFFF)
-        writer.text("" if request._parameters == "{}" else request._parameters)
+            writer.u64(request._correlation_id)
+        writer.u32(request._flags)
+        writer.u64(request._timeout)
+        write_parameters(writer, request._parameters)
         writer.u16(len(request._outputs))
         for name in sorted(request._outputs):
             writer.text(name)
         writer.u16(len(request._inputs))
         for tensor in request._inputs:
             tensor._write(writer, channel.memories)
-        writer.u64(channel.outputs.sequence)
         parent = request._trace._key
         writer.u8(0 if parent is None else 1)
         if parent is not None:
             writer.u32(parent)
-        channel.send(writer)
 
     def cancel(self):
         writer = Writer(wire.BLS_CANCEL)

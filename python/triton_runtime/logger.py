@@ -4,6 +4,7 @@ import enum
 import sys
 
 from . import wire
+from .arguments import text_of
 from .errors import wrong_arguments
 from .wire import Writer
 
@@ -28,10 +29,11 @@ class Logger:
 
     @staticmethod
     def log(message, level=LogLevel.INFO):
-        if not isinstance(message, str) or not isinstance(level, int):
-            signature = "log(message: str, level: c_python_backend_utils.LogLevel = LogLevel.INFO) -> None"
+        text = text_of(message)
+        if text is None or not isinstance(level, LogLevel):
+            signature = "(message: str, level: c_python_backend_utils.LogLevel = <LogLevel.INFO: 0>) -> None"
             raise wrong_arguments(signature, (message, level), {}, function="log", constructor=False)
-        _record(message, level)
+        _record(text, level)
 
     @staticmethod
     def log_info(message):
@@ -51,16 +53,20 @@ class Logger:
 
 
 def _record(message, level):
-    if not isinstance(message, str):
+    text = text_of(message)
+    if text is None:
         raise wrong_arguments("(message: str) -> None", (message,), {}, function="log", constructor=False)
     frame = sys._getframe(2)
-    record(message, level, frame.f_code.co_filename, frame.f_lineno)
+    record(text, level, frame.f_code.co_filename, frame.f_lineno)
 
 
 def record(message, level, file, line):
     """Sends a record to the server."""
     channel = Logger._channel
     if channel is None:
+        return
+    if channel.forked:
+        print("%s:%d] %s" % (file, line, message), file=sys.stderr, flush=True)
         return
     writer = Writer(wire.LOG)
     writer.u8(int(level))

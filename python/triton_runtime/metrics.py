@@ -2,6 +2,7 @@
 
 import enum
 
+from .arguments import text_of
 from .errors import TritonModelException, wrong_arguments
 
 DELETED = (
@@ -26,13 +27,15 @@ class MetricFamily:
     _channel = None
 
     def __init__(self, name, description, kind):
-        if not isinstance(name, str) or not isinstance(description, str) or not isinstance(kind, MetricKind):
+        # The end of an object whose making failed must find it.
+        self._id = None
+        texts = text_of(name), text_of(description)
+        if None in texts or not isinstance(kind, MetricKind):
             signature = "c_python_backend_utils.MetricFamily(name: str, description: str, kind: MetricKind)"
             raise wrong_arguments(signature, (name, description, kind), {})
-        self._id = None
         self._kind = kind
         self._state = _FamilyState()
-        arguments = {"name": name, "description": description, "kind": kind.value}
+        arguments = {"name": texts[0], "description": texts[1], "kind": kind.value}
         self._id = _call("Error when creating MetricFamily: ", "metric_family", arguments)
 
     def Metric(self, labels=None, buckets=None):
@@ -47,7 +50,7 @@ class MetricFamily:
             raise TritonModelException("Failed to create metric. Unexpected buckets found.")
         arguments = {
             "family": self._id,
-            "labels": [[str(key), value if isinstance(value, str) else None] for key, value in (labels or {}).items()],
+            "labels": [[_label(key), _label(value) if isinstance(value, str) else None] for key, value in (labels or {}).items()],
             "buckets": [repr(float(bound)) for bound in buckets or []],
         }
         return Metric(self._state, _call("Error when creating Metric: ", "metric", arguments))
@@ -56,6 +59,13 @@ class MetricFamily:
         if self._id is not None and MetricFamily._channel is not None:
             self._state.deleted = True
             MetricFamily._channel.notify("metric_family_delete", {"id": self._id})
+
+
+def _label(value):
+    text = text_of(str(value))
+    if text is None:
+        raise TritonModelException("Failed to create metric. The label %a has no UTF-8 form." % str(value))
+    return text
 
 
 class _FamilyState:

@@ -9,13 +9,14 @@ import threading
 import types
 
 from . import wire
-from .errors import ContractError
+from .errors import ContractError, TritonModelException
 from .inference import FINAL, InferenceRequest, InferenceResponse
+from .tensor import settle_moves
 from .traceback_text import traceback_text
-from .wire import Writer
+from .wire import FrameError, Writer
 
-# Number of the batch, last region of ours that was read, number of requests.
-_BATCH = struct.Struct("<IQH")
+# Number of the batch, number of requests.
+_BATCH = struct.Struct("<IH")
 
 
 class Process:
@@ -82,6 +83,8 @@ class Process:
                 self._execute(reader)
             elif kind == wire.FINALIZE:
                 return
+            else:
+                raise FrameError("the server sent a frame of the unknown kind %d" % kind)
 
     def _attempt(self, step):
         """Runs a step of the start; tells the server why it failed. True when it did not."""
@@ -149,10 +152,10 @@ class Process:
 
     def _execute(self, reader):
         channel = self._channel
-        batch, sequence, count = _BATCH.unpack_from(reader.data, reader.at)
-        reader.at += _BATCH.size
-        if sequence:
-            channel.outputs.acknowledge(sequence)
+        batch, count = reader.unpack(_BATCH)
+        read_by_server = reader.u64s()
+        if read_by_server:
+            channel.outputs.release(read_by_server)
         read = self._read_request
         requests = [read(reader, channel, self._decoupled, self._table) for _ in range(count)]
         del reader
@@ -162,6 +165,25 @@ class Process:
             if self._cancelled_early:
                 self._cancel_early(states)
         failure, outcome = self._outcome(requests, states)
+        writer = self._done(batch, failure, states, outcome)
+        # What the model does not keep goes now, so that its regions can be named as free in the same frame; requests
+        # that nobody can answer any more are answered by the ends of their states.
+        del requests, outcome
+        del states
+        released = list(channel.inputs.take_released())
+        released += settle_moves(writer, channel.memories)
+        writer.u64s(released)
+        try:
+            channel.send(writer)
+        except TritonModelException as reason:
+            # The frame is longer than frames may be: its requests fail, and the next ones are served.
+            channel.outputs.release(writer.regions)
+            writer = self._done(batch, str(reason), (), None)
+            writer.u64s(released)
+            channel.send(writer)
+
+    def _done(self, batch, failure, states, outcome):
+        """The frame that ends a batch, but for the regions that are released."""
         writer = Writer(wire.DONE)
         writer.u32(batch)
         if failure is not None:
@@ -169,22 +191,13 @@ class Process:
                 state.closed = True
             writer.u8(1)
             writer.text(failure)
-        else:
-            writer.u8(0)
-            for state, what, response in outcome:
-                writer.u8(what)
-                if what == wire.RESPONSE:
-                    response._write(writer, channel.memories, state.wanted)
-        # What the model does not keep goes now, so that its regions can be named as free in the same frame; requests
-        # that nobody can answer any more are answered by the ends of their states.
-        del requests, states, outcome
-        state = what = response = None
-        writer.u64(channel.outputs.sequence)
-        released = channel.inputs.take_released()
-        writer.u32(len(released))
-        for offset in released:
-            writer.u64(offset)
-        channel.send(writer)
+            return writer
+        writer.u8(0)
+        for state, what, response in outcome:
+            writer.u8(what)
+            if what == wire.RESPONSE:
+                response._write(writer, self._channel.memories, state.wanted, moving=True)
+        return writer
 
     def _outcome(self, requests, states):
         """Runs execute: the text of what went wrong or None, and for each request what became of it."""

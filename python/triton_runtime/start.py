@@ -7,7 +7,7 @@ import sys
 
 from . import wire
 from .signals import keep_running
-from .wire import Writer
+from .wire import FrameError, Writer
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
@@ -25,14 +25,21 @@ def start(folder):
     except ImportError as error:
         _refuse_without_numpy(error)
         return
-    from .channel import Channel
+    from .channel import Channel, leave
     from .process import Process
 
     channel = Channel()
-    reader = channel.receive()
-    assert reader.u8() == wire.INIT
-    settings = json.loads(reader.text())
-    Process(channel, settings, folder).run()
+    try:
+        reader = channel.receive()
+        if reader.u8() != wire.INIT:
+            raise FrameError("the first frame of the server is not that of the start")
+        settings = json.loads(reader.text())
+        channel.limit = settings["max_frame_bytes"]
+        Process(channel, settings, folder).run()
+    except FrameError as error:
+        # Nothing that follows can be read. The server sees the end of the process and fails its requests.
+        print("The model's process cannot read what the server sent and ends: %s." % error, file=sys.stderr)
+        leave(1)
 
 
 def _end_with_parent():

@@ -7,8 +7,20 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 def traceback_text(error):
     """The text of an exception for logs and clients. Frames of this runtime are left out, as they are no Python there."""
-    message = str(error)
-    text = "%s: %s" % (type(error).__name__, message if message else "<EMPTY MESSAGE>")
+    failure = ""
+    try:
+        message = str(error) or "<EMPTY MESSAGE>"
+        # What has no UTF-8 form, as lone surrogates, shows as an escape.
+        message = message.encode("utf-8", "backslashreplace").decode()
+    except BaseException as reason:
+        message = "<MESSAGE UNAVAILABLE DUE TO ANOTHER EXCEPTION>"
+        # An error whose text fails in the text of another one could go on for ever.
+        why = traceback_text(reason) if type(reason) is not type(error) else type(reason).__name__
+        failure = "\n\nMESSAGE UNAVAILABLE DUE TO EXCEPTION: " + why
+    return _with_frames("%s: %s" % (type(error).__name__, message), error) + failure
+
+
+def _with_frames(text, error):
     trace = error.__traceback__
     if trace is None or (isinstance(error, SyntaxError) and _is_ours(_innermost(trace))):
         return text

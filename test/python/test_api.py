@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(_ROOT, "python"))
 import triton_python_backend_utils as pb_utils  # noqa: E402
 from triton_runtime import byte_strings, dlpack  # noqa: E402
 from triton_runtime.memory import InputMemory, OutputMemory  # noqa: E402
-from triton_runtime.tensor import Tensor  # noqa: E402
+from triton_runtime.tensor import Tensor, settle_moves  # noqa: E402
 from triton_runtime.traceback_text import traceback_text  # noqa: E402
 from triton_runtime.wire import Reader, Writer  # noqa: E402
 
@@ -223,7 +223,7 @@ class SharedMemory(unittest.TestCase):
         view = tensor.as_numpy()[3:]
         del tensor
         gc.collect()
-        self.assertEqual(inputs.take_released(), [])
+        self.assertEqual(list(inputs.take_released()), [])
         self.assertEqual(list(view), list(range(67, 74)))
         del view
         gc.collect()
@@ -234,11 +234,62 @@ class SharedMemory(unittest.TestCase):
         self.addCleanup(lambda: [file.close() for file in inputs.files])
         data = np.zeros(100, np.uint8)
         self.assertEqual([outputs.write(data) for _ in range(3)], [0, 128, 256])
-        outputs.acknowledge(2)
+        outputs.release((0, 128))
         self.assertEqual([outputs.write(np.zeros(200, np.uint8)), outputs.write(data)], [0, 384])
-        outputs.acknowledge(outputs.sequence)
+        with self.assertRaises(KeyError):
+            outputs.release((128,))
+        outputs.release((384, 256, 0))
         outputs.trim()
+        self.assertEqual(os.fstat(inputs.files[1].fileno()).st_size, 0)
         self.assertEqual(outputs.write(data), 0)
+
+    def test_a_region_that_was_not_named_is_not_used_again(self):
+        inputs, outputs = memories()
+        self.addCleanup(lambda: [file.close() for file in inputs.files])
+        data = np.zeros(100, np.uint8)
+        first, second = outputs.write(data), outputs.write(data)
+        # The second one was sent and read before the first one, which another thread has yet to send.
+        outputs.release((second,))
+        self.assertEqual(outputs.write(np.ones(100, np.uint8)), second)
+        self.assertEqual(os.pread(inputs.files[1].fileno(), 100, first), bytes(100))
+
+    def moved(self, keep):
+        """An input that goes back as it came; `keep` says whether the model keeps it. What the frame then says of it."""
+        inputs, outputs = memories()
+        self.addCleanup(lambda: [file.close() for file in inputs.files])
+        os.pwrite(inputs.files[0].fileno(), b"a" * 65536, 0)
+        tensor = Tensor._of_raw("x", 2, (40000,), inputs.array(0, 40000))
+        kept = tensor.as_numpy() if keep else None
+        writer = Writer(0)
+        pb_utils.Tensor("y", tensor.as_numpy())._write(writer, (inputs, outputs), moving=True)
+        del tensor
+        gc.collect()
+        released = list(inputs.take_released())
+        released += settle_moves(writer, (inputs, outputs))
+        if kept is not None:
+            kept[:] = 0
+        place, size, offset = struct.unpack("<BQQ", writer.parts[-1])
+        self.assertEqual((size, offset), (40000, 0))
+        held = os.pread(inputs.files[1 if place == 1 else 0].fileno(), size, offset)
+        self.assertEqual(held, b"a" * 40000)
+        return place, released, list(inputs.take_released())
+
+    def test_an_input_that_nobody_keeps_goes_back_without_a_copy(self):
+        self.assertEqual(self.moved(False), (2, [0], []))
+
+    def test_an_input_that_is_kept_is_copied_and_not_released(self):
+        self.assertEqual(self.moved(True), (1, [], []))
+
+    def test_enough_released_bytes_ask_for_a_frame_of_their_own(self):
+        inputs, _ = memories()
+        self.addCleanup(lambda: [file.close() for file in inputs.files])
+        os.ftruncate(inputs.files[0].fileno(), 32 << 20)
+        root = inputs.array(0, 16 << 20)
+        self.assertTrue(inputs._much.empty())
+        del root
+        gc.collect()
+        inputs.wait_for_much()
+        self.assertEqual(inputs.take_released(), [0])
 
 
 class Objects(unittest.TestCase):
@@ -275,7 +326,6 @@ class Objects(unittest.TestCase):
         self.assertIs(pb_utils.get_input_tensor_by_name(request, "a"), tensor)
         cases = [
             ({"inputs": [None]}, "Input tensor for request with id 'i' and model name 'm' should not be empty."),
-            ({"requested_output_names": [None]}, "Requested output name for request with id 'i' and model name 'm' should not be empty."),
             ({"correlation_id": 1.5}, "Correlation ID must be integer or string"),
             ({"parameters": {"a": 1.5}}, "Expect parameters values to have type bool/int/str, found type <class 'float'>"),
             ({"parameters": {1: 1}}, "Expect parameters keys to have type str, found type <class 'int'>"),
@@ -285,6 +335,18 @@ class Objects(unittest.TestCase):
             with self.assertRaises(pb_utils.TritonModelException) as caught:
                 make(**{**base, **more})
             self.assertEqual(str(caught.exception), text)
+        wrong = (
+            {"requested_output_names": [None]},
+            {"requested_output_names": ["\ud800"]},
+            {"model_name": "\ud800"},
+            {"flags": 1.0},
+            {"flags": -1},
+            {"model_version": 1 << 63},
+            {"timeout": "1"},
+        )
+        for more in wrong:
+            with self.assertRaises(TypeError):
+                make(**{**base, **more})
         with self.assertRaises(TypeError):
             make(inputs=[], requested_output_names=[])
         with self.assertRaises(pb_utils.TritonModelException) as caught:

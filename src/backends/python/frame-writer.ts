@@ -2,6 +2,8 @@ import { ALIGNMENT } from './wire.js';
 
 /** Builds one frame: a u32 with the number of bytes that follow, then fields, the first of which is the kind. */
 export class FrameWriter {
+  /** Regions of shared memory that were written for the frame: whoever drops it gives them back. */
+  readonly regions: number[] = [];
   #buffer: Buffer;
   #at = 4;
 
@@ -36,6 +38,12 @@ export class FrameWriter {
   bigU64(value: bigint): void {
     this.#ensure(8);
     this.#at = this.#buffer.writeBigUInt64LE(BigInt.asUintN(64, value), this.#at);
+  }
+
+  /** A list of u64 behind its length. */
+  u64s(values: readonly number[]): void {
+    this.u32(values.length);
+    for (const value of values) this.u64(value);
   }
 
   text(value: string): void {

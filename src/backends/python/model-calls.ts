@@ -6,7 +6,7 @@ import type { BackendHost } from '../backend.js';
 import type { FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import type { PythonProcess } from './python-process.js';
-import { parametersFromJson, readTensors, writeResponse } from './tensor-codec.js';
+import { readParameters, readTensors, writeResponse } from './tensor-codec.js';
 import { ToModel } from './wire.js';
 
 /** Calls of a Python model into other models (spec: runtime, section 7.5: "BLS"). They are ordinary requests. */
@@ -32,21 +32,21 @@ export class ModelCalls {
     if (this.#traces.size > 0) this.#traces.delete(key);
   }
 
-  /** Begins a call. Returns the number of the last region of the process's memory that was read for it. */
-  begin(frame: FrameReader, process: PythonProcess): number {
+  /** Begins a call. */
+  begin(frame: FrameReader, process: PythonProcess): void {
     const number = frame.u32();
     const decoupled = frame.u8() === 1;
+    for (const region of frame.u64s()) process.memories.toModel.release(region);
     const modelName = frame.text();
     const version = frame.bigI64();
     const id = frame.text();
     const correlationId = frame.u8() === 1 ? frame.text() : frame.bigU64();
     const flags = frame.u32();
     const timeoutMicroseconds = frame.bigU64();
-    const parameters = frame.text();
+    const parameters = readParameters(frame);
     const requestedOutputs: string[] = [];
     for (let count = frame.u16(); count > 0; count--) requestedOutputs.push(frame.text());
     const inputs = readTensors(frame, process.memories);
-    const sequence = frame.u64();
     const parent = frame.u8() === 1 ? this.#traces.get(frame.u32()) : undefined;
     let over = false;
     const answer = (response: InferenceResponse | { outputs: []; error: TritonError } | undefined, final: boolean) => {
@@ -57,13 +57,7 @@ export class ModelCalls {
         this.#pending.delete(number);
         this.#cancels.delete(number);
       }
-      const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
-      const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);
-      writer.u32(number);
-      writer.u8(final ? 1 : 0);
-      writer.u8(response === undefined ? 0 : 1);
-      if (response !== undefined) writeResponse(writer, response, process.memories);
-      process.control(writer.finish());
+      sendResponse(process, number, response, final);
     };
     try {
       const model = this.#find(modelName, version, decoupled);
@@ -71,7 +65,7 @@ export class ModelCalls {
         id,
         inputs,
         requestedOutputs,
-        parameters: parameters === '' ? [] : parametersFromJson(parameters),
+        parameters,
         correlationId,
         sequenceStart: (flags & 1) !== 0,
         sequenceEnd: (flags & 2) !== 0,
@@ -80,7 +74,7 @@ export class ModelCalls {
         trace: parent?.child(),
       };
       const pending = model.submit(request, answer);
-      if (over) return sequence;
+      if (over) return;
       this.#pending.set(number, pending);
       this.#cancels.set(number, () => {
         answer({ outputs: [], error: new TritonError('CANCELLED', 'the client of the calling request is gone') }, true);
@@ -90,7 +84,6 @@ export class ModelCalls {
       const text = `Model ${modelName} - Error when running inference: ${TritonError.from(reason).message}`;
       answer({ outputs: [], error: new TritonError('INTERNAL', text) }, true);
     }
-    return sequence;
   }
 
   /** Cancels a call. */
@@ -131,5 +124,27 @@ export class ModelCalls {
       );
     }
     return model;
+  }
+}
+
+type CallResponse = InferenceResponse | { outputs: []; error: TritonError } | undefined;
+
+/** Sends the answer to a call; one that no frame can hold is an error response instead. */
+function sendResponse(process: PythonProcess, number: number, response: CallResponse, final: boolean): void {
+  const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
+  const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);
+  try {
+    writer.u32(number);
+    writer.u8(final ? 1 : 0);
+    writer.u8(response === undefined ? 0 : 1);
+    if (response !== undefined) writeResponse(writer, response, process.memories);
+    const frame = writer.finish();
+    process.checkLength(frame);
+    process.control(frame);
+  } catch (reason) {
+    for (const region of writer.regions) process.memories.toModel.release(region);
+    const error = TritonError.from(reason);
+    if (response?.error === undefined) sendResponse(process, number, { outputs: [], error }, final);
+    else throw error;
   }
 }

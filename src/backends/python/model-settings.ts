@@ -6,6 +6,7 @@ import { joinPath, kindOf, systemText } from '../../repository/local.js';
 import { requireRegularFile } from '../../repository/read-regular-file.js';
 import type { InstanceSpec, ModelLocation } from '../backend.js';
 import type { ProcessSettings } from './python-process.js';
+import { LONGEST_FRAME } from './wire.js';
 
 /** Where the class of a model is. */
 export interface ModelSource {
@@ -61,11 +62,13 @@ export function serveSettings(
   config: ModelConfig,
   source: ModelSource,
   spec: InstanceSpec,
+  frameLimit: number,
 ): ProcessSettings {
   const json = configToJson(config);
   return {
     ...commonSettings(location, config, source),
     mode: 'serve',
+    max_frame_bytes: frameLimit,
     instance: spec.name,
     model_config: '',
     arguments: {
@@ -81,10 +84,16 @@ export function serveSettings(
 }
 
 /** What the process that completes a configuration is told. */
-export function completeSettings(location: ModelLocation, config: ModelConfig, source: ModelSource): ProcessSettings {
+export function completeSettings(
+  location: ModelLocation,
+  config: ModelConfig,
+  source: ModelSource,
+  frameLimit: number = LONGEST_FRAME,
+): ProcessSettings {
   return {
     ...commonSettings(location, config, source),
     mode: 'complete',
+    max_frame_bytes: frameLimit,
     instance: location.name,
     model_config: configToJson(config),
     arguments: {},

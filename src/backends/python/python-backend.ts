@@ -1,7 +1,7 @@
 /** The Python backend: models that are a class TritonPythonModel (spec: runtime, section 7). */
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
-import { checkBackendSettings } from './backend-settings.js';
+import { checkBackendSettings, frameLimit } from './backend-settings.js';
 import { completeConfig } from './complete-config.js';
 import type { FrameReader } from './frame-reader.js';
 import { findInterpreter } from './interpreter.js';
@@ -28,7 +28,7 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       checkBackendSettings(options.config);
       const source = await findSource(location, config, folder);
       const interpreter = await findInterpreter(config, location.modelDirectory, options);
-      const settings = completeSettings(location, config, source);
+      const settings = completeSettings(location, config, source, frameLimit(options.config));
       const onFrame = (kind: number, frame: FrameReader): void => {
         if (kind === FromModel.LOG) logRecord(options.log, frame);
       };
@@ -44,7 +44,7 @@ export function createPythonBackend(name: string, folder?: string): Backend {
       const ahead = config.dynamic_batching === undefined && config.sequence_batching === undefined;
       return {
         createInstance: (spec: InstanceSpec, cancelled?: AbortSignal) => {
-          const settings = serveSettings(location, config, source, spec);
+          const settings = serveSettings(location, config, source, spec, frameLimit(options.config));
           return PythonInstance.create({ interpreter, settings, batching, ahead, restartLimit }, options, cancelled);
         },
         unload: async () => {},

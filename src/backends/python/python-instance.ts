@@ -2,7 +2,7 @@ import { nowNs } from '../../engine/clock.js';
 import { requestPrefix } from '../../engine/request/validate-request.js';
 import { TritonError } from '../../protocol/error.js';
 import type { BackendInstance, BackendOptions, ExecutionRequest, ExecutionTimes } from '../backend.js';
-import type { FrameReader } from './frame-reader.js';
+import { FrameFault, type FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { HostCalls } from './host-calls.js';
 import type { Interpreter } from './interpreter.js';
@@ -71,8 +71,6 @@ export class PythonInstance implements BackendInstance {
   #signNs = nowNs();
   #nextKey = 0;
   #nextBatch = 0;
-  /** Last region of the process's memory that was read, and whether the process knows. */
-  #sequence = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   /** When the process last had something to do. */
   #activeNs = 0;
@@ -132,16 +130,22 @@ export class PythonInstance implements BackendInstance {
     const number = this.#nextBatch;
     this.#nextBatch = (this.#nextBatch + 1) >>> 0;
     const keys = requests.map((request) => this.#register(request));
+    const { toModel, fromModel } = process.memories;
+    const read = fromModel.takeRead();
+    const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
     try {
-      const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
       writer.u32(number);
-      writer.u64(this.#sequence);
       writer.u16(requests.length);
+      writer.u64s(read);
       requests.forEach((request, i) => void this.#writeRequest(writer, process, keys[i]!, request));
-      process.send(writer.finish());
+      const frame = writer.finish();
+      process.checkLength(frame);
+      process.send(frame);
     } catch (reason) {
       // No frame can be as large as this batch.
       for (const key of keys) this.#take(key);
+      fromModel.untake(read);
+      for (const region of writer.regions) toModel.release(region);
       throw reason;
     }
     const inputEnd = nowNs();
@@ -193,6 +197,8 @@ export class PythonInstance implements BackendInstance {
   }
 
   #register(request: ExecutionRequest): number {
+    // Keys come round after 2^32 requests; one whose request is still open is passed over.
+    while (this.#open.has(this.#nextKey)) this.#nextKey = (this.#nextKey + 1) >>> 0;
     const key = this.#nextKey;
     this.#nextKey = (key + 1) >>> 0;
     this.#open.set(key, request);
@@ -233,7 +239,6 @@ export class PythonInstance implements BackendInstance {
 
   async #start(cancelled?: AbortSignal): Promise<void> {
     await this.#ending;
-    this.#sequence = 0;
     const process = await PythonProcess.start(
       this.#interpreter,
       this.#settings,
@@ -257,7 +262,7 @@ export class PythonInstance implements BackendInstance {
     this.#calls.abandon();
     this.#hostCalls.abandon();
     this.#ready.abandon();
-    const error = notHealthy(this.name);
+    const error = notHealthy(this.name, process.fault);
     const batches = [...this.#batches.values()];
     this.#batches.clear();
     for (const { keys } of batches) for (const key of keys) this.#take(key);
@@ -290,7 +295,8 @@ export class PythonInstance implements BackendInstance {
         this.#sent(frame, process);
         break;
       case FromModel.BLS:
-        this.#read(process, this.#calls.begin(frame, process));
+        this.#calls.begin(frame, process);
+        this.#acknowledge(process);
         break;
       case FromModel.BLS_CANCEL:
         this.#calls.cancel(frame.u32());
@@ -307,14 +313,18 @@ export class PythonInstance implements BackendInstance {
       case FromModel.CHECKED:
         this.#ready.answered(frame);
         break;
+      case FromModel.RELEASED:
+        this.#released(frame, process);
+        break;
     }
+    frame.end();
   }
 
   #done(frame: FrameReader, process: PythonProcess): void {
     const outputStart = nowNs();
     const number = frame.u32();
     const batch = this.#batches.get(number);
-    if (batch === undefined) return;
+    if (batch === undefined) throw new FrameFault(`it ends the batch ${number}, which it does not have`);
     this.#batches.delete(number);
     this.#restarts.worked();
     const { keys } = batch;
@@ -339,11 +349,15 @@ export class PythonInstance implements BackendInstance {
           answersLater = true;
         } else if (outcome === Outcome.RESCHEDULED) {
           this.#take(key)?.reschedule();
+        } else if (outcome === Outcome.CLOSED) {
+          // A thread of the model counts its response before it sends it: the frame may still be on its way.
+          if (this.#open.has(key)) answersLater = true;
+        } else {
+          throw new FrameFault(`a request has the unknown outcome ${outcome}`);
         }
       }
     }
-    this.#sequence = Math.max(this.#sequence, frame.u64());
-    for (let count = frame.u32(); count > 0; count--) process.memories.toModel.release(frame.u64());
+    this.#released(frame, process);
     const computeEnd = nowNs();
     this.#doneNs = computeEnd;
     this.#idle(process);
@@ -353,8 +367,9 @@ export class PythonInstance implements BackendInstance {
   #sent(frame: FrameReader, process: PythonProcess): void {
     const key = frame.u32();
     const final = frame.u8() === 1;
+    this.#released(frame, process);
     const response = frame.u8() === 1 ? readResponse(frame, process.memories) : undefined;
-    this.#read(process, frame.u64());
+    this.#acknowledge(process);
     const request = final ? this.#take(key) : this.#open.get(key);
     request?.respond(response, final);
     if (final || (request !== undefined && request.pace === undefined)) return;
@@ -369,16 +384,17 @@ export class PythonInstance implements BackendInstance {
     else void ready.then(goOn);
   }
 
-  /** Regions up to this number have been read: the process is told at once, as no batch may follow soon. */
-  #read(process: PythonProcess, sequence: number): void {
-    if (sequence <= this.#sequence) return;
-    this.#sequence = sequence;
-    this.#acknowledge(process, false);
+  /** The process needs these regions no more. */
+  #released(frame: FrameReader, process: PythonProcess): void {
+    for (const region of frame.u64s()) process.memories.toModel.release(region);
   }
 
-  #acknowledge(process: PythonProcess, trim: boolean): void {
-    const frame = new FrameWriter(ToModel.ACKNOWLEDGE, 16);
-    frame.u64(this.#sequence);
+  /** Names the regions that were read, if there are any: the process is told at once, as no batch may follow soon. */
+  #acknowledge(process: PythonProcess, trim = false): void {
+    const { fromModel } = process.memories;
+    if (!trim && !fromModel.hasRead) return;
+    const frame = new FrameWriter(ToModel.ACKNOWLEDGE, 32);
+    frame.u64s(fromModel.takeRead());
     frame.u8(trim ? 1 : 0);
     process.control(frame.finish());
   }
@@ -387,7 +403,8 @@ export class PythonInstance implements BackendInstance {
   #idle(process: PythonProcess): void {
     this.#activeNs = this.#doneNs;
     if (this.#idleTimer !== undefined) return;
-    if (this.#sequence === 0 && process.memories.toModel.size <= KEPT_BYTES) return;
+    const { toModel, fromModel } = process.memories;
+    if (!fromModel.used && toModel.size <= KEPT_BYTES) return;
     const look = (): void => {
       this.#idleTimer = undefined;
       if (this.#process !== process) return;
@@ -396,7 +413,7 @@ export class PythonInstance implements BackendInstance {
         this.#idleTimer = setTimeout(look, Math.max(leftMs, 1000)).unref();
         return;
       }
-      process.memories.toModel.trim();
+      toModel.trim();
       this.#acknowledge(process, true);
     };
     this.#idleTimer = setTimeout(look, IDLE_MS).unref();

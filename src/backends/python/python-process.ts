@@ -1,15 +1,14 @@
 import type { StdioOptions } from 'node:child_process';
-import fs from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { TritonError } from '../../protocol/error.js';
-import { FrameReader, FrameSplitter } from './frame-reader.js';
+import { FrameFault, FrameReader, FrameSplitter } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { EXECUTABLE_KEY, EXECUTABLE_VARIABLE, type Interpreter } from './interpreter.js';
 import { ProcessGroup } from './process-group.js';
-import { openUnnamedFile, SharedMemory } from './shared-memory.js';
+import { ModelMemory, SharedMemory } from './shared-memory.js';
 import type { Memories } from './tensor-codec.js';
-import { FromModel, ToModel } from './wire.js';
+import { FromModel, isFromModel, ToModel } from './wire.js';
 
 /** The script of the process; it lies beside `dist` in the package. */
 const SCRIPT = findScript();
@@ -34,6 +33,8 @@ export interface ProcessSettings {
   readonly search_path: readonly string[];
   /** Name of the instance. */
   readonly instance: string;
+  /** Longest frame in bytes, in both directions. */
+  readonly max_frame_bytes: number;
   /** Configuration as JSON. */
   readonly model_config: string;
   /** What `initialize` gets. */
@@ -57,6 +58,9 @@ export class PythonProcess {
   completed = '';
   /** True once the process is gone: its memory is closed, and nothing reaches it any more. */
   ended = false;
+  /** What it sent that cannot be read, in words; it was ended for that. */
+  fault: string | undefined;
+  readonly #limit: number;
   readonly #group: ProcessGroup;
   readonly #socket: Socket;
   readonly #pipe: Socket;
@@ -70,12 +74,13 @@ export class PythonProcess {
 
   private constructor(interpreter: Interpreter, settings: ProcessSettings, events: ProcessEvents) {
     this.#events = events;
-    const fromModel = openUnnamedFile();
+    this.#limit = settings.max_frame_bytes;
+    const fromModel = new ModelMemory();
     const toModel = new SharedMemory();
     this.memories = { toModel, fromModel };
     const { command, args } = interpreter;
     try {
-      const stdio: StdioOptions = ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', toModel.fd, fromModel];
+      const stdio: StdioOptions = ['ignore', 'inherit', 'inherit', 'pipe', 'pipe', toModel.fd, fromModel.fd];
       this.#group = new ProcessGroup(command, [...args, SCRIPT], stdio);
     } catch (reason) {
       this.#closeMemories();
@@ -83,8 +88,17 @@ export class PythonProcess {
     }
     this.#socket = this.#group.child.stdio[3] as Socket;
     this.#pipe = this.#group.child.stdio[4] as Socket;
-    const splitter = new FrameSplitter((frame) => this.#receive(new FrameReader(frame)));
-    this.#socket.on('data', (chunk: Buffer) => splitter.push(chunk));
+    const splitter = new FrameSplitter(this.#limit, checkKind, (frame) => this.#receive(new FrameReader(frame)));
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.fault !== undefined) return;
+      try {
+        splitter.push(chunk);
+      } catch (reason) {
+        // Nothing that follows can be trusted. Only this process ends, and with it the requests that it has.
+        this.fault = (reason as Error).message;
+        this.#group.kill();
+      }
+    });
     // Both ends of the connection break when the process dies; its exit is what counts.
     this.#socket.on('error', () => {});
     this.#pipe.on('error', () => {});
@@ -122,6 +136,17 @@ export class PythonProcess {
 
   get pid(): number {
     return this.#group.child.pid ?? 0;
+  }
+
+  /** Throws when a frame is longer than frames may be: the process would end itself over it. */
+  checkLength(frame: Buffer): void {
+    if (frame.length - 4 <= this.#limit) return;
+    throw new TritonError(
+      'INTERNAL',
+      `A message of ${frame.length - 4} bytes to the process of a Python model is longer than the limit of ${this.#limit} ` +
+        'bytes. Large tensors travel in shared memory: make room in /dev/shm, or set a higher limit with ' +
+        '--backend-config=python,max-frame-bytes=<bytes>.',
+    );
   }
 
   /** Sends a frame to the main thread of the process. */
@@ -209,18 +234,24 @@ export class PythonProcess {
     this.#closeMemories();
     if (this.#serves) this.#events.onExit();
     else if (error !== undefined) this.#announce(cannotStart(error, command));
-    else this.#announce(notHealthy(instance));
+    else this.#announce(notHealthy(instance, this.fault));
   }
 
   #closeMemories(): void {
     this.memories.toModel.close();
-    fs.closeSync(this.memories.fromModel);
+    this.memories.fromModel.close();
   }
 }
 
-/** Error of requests whose process died. */
-export function notHealthy(instance: string): TritonError {
-  return new TritonError('INTERNAL', `Stub process '${instance}' is not healthy.`);
+/** Error of requests whose process died, or was ended for what it sent. */
+export function notHealthy(instance: string, fault?: string): TritonError {
+  const why =
+    fault === undefined ? '' : ` It was ended because it sent what the server cannot read: ${fault.slice(0, 500)}.`;
+  return new TritonError('INTERNAL', `Stub process '${instance}' is not healthy.${why}`);
+}
+
+function checkKind(kind: number): void {
+  if (!isFromModel(kind)) throw new FrameFault(`a frame has the unknown kind ${kind}`);
 }
 
 /** Error of an interpreter that cannot be started. */

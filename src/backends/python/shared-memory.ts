@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { FrameFault } from './frame-reader.js';
 
 /** Regions start at multiples of this, in bytes. */
 const REGION_ALIGNMENT = 64;
@@ -65,10 +66,19 @@ export class SharedMemory {
     }
   }
 
-  /** Takes a region back that nobody reads any more. */
+  /** Reads a region that the process gives back unchanged. Throws FrameFault when it is not one, or smaller. */
+  read(offset: number, size: number): Uint8Array {
+    const length = this.#used.get(offset);
+    if (length === undefined || size > length) {
+      throw new FrameFault(`it gives ${size} bytes back at ${offset}, where it has no tensor of that size`);
+    }
+    return readRegion(this.fd, offset, size);
+  }
+
+  /** Takes a region back that nobody reads any more. Throws FrameFault for one that is not in use. */
   release(start: number): void {
     let size = this.#used.get(start);
-    if (size === undefined) return;
+    if (size === undefined) throw new FrameFault(`it releases a region at ${start}, which is not in use`);
     this.#used.delete(start);
     let offset = start;
     const free = this.#free;
@@ -118,12 +128,76 @@ export class SharedMemory {
   }
 }
 
+/**
+ * The file that a model's process writes. A region that was read is named to the process, which may use it again from then
+ * on; nothing else gives a region back, so what one of its threads sends says nothing about the regions of another.
+ */
+export class ModelMemory {
+  readonly fd = openUnnamedFile();
+  #read: number[] = [];
+  #used = false;
+  #knownSize = 0;
+  #closed = false;
+
+  /** True when the process has used the file. */
+  get used(): boolean {
+    return this.#used;
+  }
+
+  /** True when regions were read that the process does not know of. */
+  get hasRead(): boolean {
+    return this.#read.length > 0;
+  }
+
+  /** Reads a region into memory of its own. Throws FrameFault for one that is not in the file. */
+  read(offset: number, size: number): Uint8Array {
+    this.#check(offset, size);
+    const data = readRegion(this.fd, offset, size);
+    this.#used = true;
+    this.#read.push(offset);
+    return data;
+  }
+
+  /** Offsets of the regions that were read since the last call. */
+  takeRead(): readonly number[] {
+    if (this.#read.length === 0) return NONE;
+    const read = this.#read;
+    this.#read = [];
+    return read;
+  }
+
+  /** These regions were taken for a frame that was not sent. */
+  untake(read: readonly number[]): void {
+    this.#read.push(...read);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    fs.closeSync(this.fd);
+  }
+
+  /** A size that was announced is believed only where the file is as long: memory is reserved for it. */
+  #check(offset: number, size: number): void {
+    if (offset + size <= this.#knownSize) return;
+    if (this.#closed) throw new FrameFault('its memory is closed');
+    this.#knownSize = fs.fstatSync(this.fd).size;
+    if (offset + size > this.#knownSize) {
+      throw new FrameFault(
+        `a tensor of ${size} bytes at ${offset} lies beyond the end of its shared memory, which has ${this.#knownSize} bytes`,
+      );
+    }
+  }
+}
+
+const NONE: readonly number[] = [];
+
 /** Reads a region of a file into memory of its own. */
-export function readRegion(fd: number, offset: number, size: number): Uint8Array {
+function readRegion(fd: number, offset: number, size: number): Uint8Array {
   const data = Buffer.allocUnsafeSlow(size);
   for (let done = 0; done < size; ) {
     const count = fs.readSync(fd, data, done, size - done, offset + done);
-    if (count === 0) throw new Error('the shared memory of a Python model ended early');
+    if (count === 0) throw new FrameFault('its shared memory ended while a tensor was read');
     done += count;
   }
   return data;

@@ -1,18 +1,18 @@
-import { DATATYPES, type Datatype } from '../../protocol/datatype.js';
+import { DATATYPES, type Datatype, elementSize } from '../../protocol/datatype.js';
 import { ErrorCode, type ErrorCodeName, TritonError } from '../../protocol/error.js';
 import type { Parameters, ParameterValue, Tensor } from '../../protocol/tensor.js';
 import type { ExecutionResponse } from '../backend.js';
-import type { FrameReader } from './frame-reader.js';
+import { FrameFault, type FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
-import { readRegion, type SharedMemory } from './shared-memory.js';
-import { Place, SHARED_FROM } from './wire.js';
+import type { ModelMemory, SharedMemory } from './shared-memory.js';
+import { ParameterType, Place, SHARED_FROM } from './wire.js';
 
 /** The two files of a process. */
 export interface Memories {
   /** Written by the server. */
   readonly toModel: SharedMemory;
-  /** Descriptor of the file that the process writes. */
-  readonly fromModel: number;
+  /** Written by the process. */
+  readonly fromModel: ModelMemory;
 }
 
 const CODES: Readonly<Record<string, number>> = Object.fromEntries(DATATYPES.map((name, i) => [name, i + 1]));
@@ -27,6 +27,7 @@ export function writeTensor(writer: FrameWriter, tensor: Tensor, memories: Memor
   for (const dim of shape) writer.u64(dim);
   const offset = data.byteLength >= SHARED_FROM ? memories.toModel.write(data) : undefined;
   if (offset !== undefined) {
+    writer.regions.push(offset);
     writer.u8(Place.SHARED);
     writer.u64(data.byteLength);
     writer.u64(offset);
@@ -37,18 +38,49 @@ export function writeTensor(writer: FrameWriter, tensor: Tensor, memories: Memor
   writer.aligned(data);
 }
 
-/** Reads a tensor. Its data is a view on the frame, or what was copied out of shared memory. */
+/**
+ * Reads a tensor. Its data is a view on the frame, or what was copied out of shared memory. Throws FrameFault for one that
+ * cannot be: an unknown datatype, or bytes that do not fit the shape.
+ */
 export function readTensor(reader: FrameReader, memories: Memories): Tensor {
   const name = reader.text();
-  const datatype = DATATYPES[reader.u8() - 1] as Datatype;
+  const datatype = datatypeOf(reader.u8());
   const rank = reader.u8();
   const shape: number[] = [];
   for (let i = 0; i < rank; i++) shape.push(reader.u64());
   const place = reader.u8();
   const size = reader.u64();
-  if (place === Place.INLINE) return { name, datatype, shape, data: reader.bytes(size) };
-  const fd = place === Place.SHARED ? memories.fromModel : memories.toModel.fd;
-  return { name, datatype, shape, data: readRegion(fd, reader.u64(), size) };
+  checkSize(name, datatype, shape, size);
+  return { name, datatype, shape, data: readData(reader, memories, place, size) };
+}
+
+function readData(reader: FrameReader, memories: Memories, place: number, size: number): Uint8Array {
+  switch (place) {
+    case Place.INLINE:
+      return reader.bytes(size);
+    case Place.SHARED:
+      return memories.fromModel.read(reader.u64(), size);
+    case Place.BORROWED:
+      return memories.toModel.read(reader.u64(), size);
+    default:
+      throw new FrameFault(`a tensor's bytes lie in an unknown place (${place})`);
+  }
+}
+
+function datatypeOf(code: number): Datatype {
+  const datatype = DATATYPES[code - 1];
+  if (datatype === undefined) throw new FrameFault(`a tensor has the unknown datatype ${code}`);
+  return datatype;
+}
+
+function checkSize(name: string, datatype: Datatype, shape: readonly number[], size: number): void {
+  const bytes = elementSize(datatype);
+  if (bytes === 0) return;
+  let expected = bytes;
+  for (const dim of shape) expected *= dim;
+  if (expected !== size) {
+    throw new FrameFault(`tensor '${name}' of ${datatype} [${shape}] has ${size} bytes instead of ${expected}`);
+  }
 }
 
 /** Reads the tensors of a list. */
@@ -61,12 +93,13 @@ export function readTensors(reader: FrameReader, memories: Memories): Tensor[] {
 /** Reads a response of the model. Errors in it are answers of its own. */
 export function readResponse(reader: FrameReader, memories: Memories): ExecutionResponse {
   if (reader.u8() === 1) {
-    const code = ERROR_NAMES[reader.u8()] ?? 'INTERNAL';
+    const code = ERROR_NAMES[reader.u8()];
+    if (code === undefined) throw new FrameFault('an error has an unknown code');
     return { outputs: [], error: new TritonError(code, reader.text()), countsAsSuccess: true };
   }
-  const parameters = reader.text();
+  const parameters = readParameters(reader);
   const outputs = readTensors(reader, memories);
-  return parameters === '' ? { outputs } : { outputs, parameters: parametersFromJson(parameters) };
+  return parameters.length === 0 ? { outputs } : { outputs, parameters };
 }
 
 /** Writes a response of another model. */
@@ -101,17 +134,31 @@ function jsonOf(value: ParameterValue): string {
   return JSON.stringify(value);
 }
 
-const INTEGER = /^-?\d+$/;
+/** Reads parameters. */
+export function readParameters(reader: FrameReader): Parameters {
+  const count = reader.u16();
+  if (count === 0) return NONE;
+  const parameters: [string, ParameterValue][] = [];
+  for (let i = 0; i < count; i++) parameters.push([reader.text(), readParameter(reader)]);
+  return parameters;
+}
 
-/** Parameters out of a JSON object whose values are booleans, integers and strings. */
-export function parametersFromJson(text: string): Parameters {
-  // Integers may be larger than a double holds: they are quoted with a mark before the text is parsed.
-  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, (token) =>
-    INTEGER.test(token) ? `{"integer":"${token}"}` : token,
-  );
-  const parsed = JSON.parse(marked) as Record<string, boolean | string | number | { integer: string }>;
-  return Object.entries(parsed).map(([name, value]) => [
-    name,
-    typeof value === 'object' ? BigInt(value.integer) : value,
-  ]);
+const NONE: Parameters = [];
+
+function readParameter(reader: FrameReader): ParameterValue {
+  const type = reader.u8();
+  switch (type) {
+    case ParameterType.INTEGER:
+      return reader.bigI64();
+    case ParameterType.STRING:
+      return reader.text();
+    case ParameterType.BOOLEAN:
+      return reader.u8() === 1;
+    case ParameterType.DOUBLE:
+      return reader.f64();
+    case ParameterType.UNSIGNED:
+      return reader.bigU64();
+    default:
+      throw new FrameFault(`a parameter has the unknown type ${type}`);
+  }
 }
