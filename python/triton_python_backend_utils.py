@@ -16,7 +16,7 @@ from triton_runtime.inference import (
     PreferredMemory,
     ResponseIterator,
 )
-from triton_runtime.logger import Logger, LogLevel
+from triton_runtime.logger import Logger
 from triton_runtime.memory_type import MemoryType
 from triton_runtime.metrics import Metric, MetricFamily, MetricKind
 from triton_runtime.shared_memory import SharedMemory

@@ -36,10 +36,17 @@ def is_model_ready(model_name: str, model_version: str = "") -> bool:
     return _call("Failed to check model readiness: ", "is_model_ready", arguments)
 
 
+_SIGNATURES = {
+    "load_model": "(model_name: str, config: str = '', files: object = None) -> None",
+    "unload_model": "(model_name: str, unload_dependents: bool = False) -> None",
+    "is_model_ready": "(model_name: str, model_version: str = '') -> bool",
+}
+
+
 def _texts(function, *values):
     texts = [text_of(value) for value in values]
     if None in texts:
-        raise wrong_arguments("%s(...)" % function, values, {}, function=function, constructor=False)
+        raise wrong_arguments(_SIGNATURES[function], values, {}, function=function, constructor=False)
     return texts
 
 

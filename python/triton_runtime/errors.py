@@ -46,6 +46,11 @@ def wrong_arguments(signature, args, kwargs, *, function="__init__", constructor
     )
 
 
+def no_constructor(name):
+    """TypeError for a class whose objects only the runtime makes."""
+    return TypeError("c_python_backend_utils.%s: No constructor defined!" % name)
+
+
 def _repr(value):
     try:
         return repr(value)

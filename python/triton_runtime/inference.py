@@ -9,7 +9,7 @@ import weakref
 
 from . import wire
 from .arguments import integer_of, text_of
-from .errors import ErrorCode, TritonError, TritonModelException, bind, wrong_arguments
+from .errors import ErrorCode, TritonError, TritonModelException, bind, no_constructor, wrong_arguments
 from .tensor import Tensor, read_tensor
 from .traceback_text import traceback_text
 from .wire import Writer
@@ -190,7 +190,7 @@ class InferenceResponseSender:
     __slots__ = ("_state",)
 
     def __init__(self, *args, **kwargs):
-        raise TypeError("c_python_backend_utils.InferenceResponseSender: No constructor defined!")
+        raise no_constructor("InferenceResponseSender")
 
     @classmethod
     def _of(cls, state):
@@ -368,9 +368,9 @@ class InferenceRequest:
             raise TritonModelException("Correlation ID must be integer or string")
         if isinstance(correlation_id, str):
             if text_of(correlation_id) is None:
-                raise TritonModelException("The correlation ID %a has no UTF-8 form." % correlation_id)
+                raise RuntimeError("The correlation ID %a has no UTF-8 form." % correlation_id)
         elif not _UINT64[0] <= correlation_id <= _UINT64[1]:
-            raise TritonModelException("A correlation ID goes from 0 to 2^64 - 1, not %d." % correlation_id)
+            raise RuntimeError("A correlation ID goes from 0 to 2^64 - 1, not %d." % correlation_id)
         self._id = request_id
         self._correlation_id = correlation_id
         self._inputs = list(inputs)
@@ -535,7 +535,7 @@ class _Call:
         return item[0] if item[0] is not None else _failed("Unexpected empty response.")
 
     def responses(self):
-        return ResponseIterator(self)
+        return ResponseIterator._of(self)
 
     def next(self):
         """The next response (or None) and whether it is the last one."""
@@ -567,11 +567,17 @@ def _failed(text):
 class ResponseIterator:
     """Responses of a call in the order in which they come. Can be gone through again: it keeps them."""
 
-    def __init__(self, call):
-        self._call = call
-        self._kept = []
-        self._at = 0
-        self._complete = False
+    def __init__(self, *args, **kwargs):
+        raise no_constructor("ResponseIterator")
+
+    @classmethod
+    def _of(cls, call):
+        iterator = cls.__new__(cls)
+        iterator._call = call
+        iterator._kept = []
+        iterator._at = 0
+        iterator._complete = False
+        return iterator
 
     def __iter__(self):
         self._at = 0

@@ -31,31 +31,31 @@ class Logger:
     def log(message, level=LogLevel.INFO):
         text = text_of(message)
         if text is None or not isinstance(level, LogLevel):
-            signature = "(message: str, level: c_python_backend_utils.LogLevel = <LogLevel.INFO: 0>) -> None"
+            signature = "(message: str, level: c_python_backend_utils.Logger.LogLevel = <LogLevel.INFO: 0>) -> None"
             raise wrong_arguments(signature, (message, level), {}, function="log", constructor=False)
-        _record(text, level)
+        _record("log", text, level)
 
     @staticmethod
     def log_info(message):
-        _record(message, LogLevel.INFO)
+        _record("log_info", message, LogLevel.INFO)
 
     @staticmethod
     def log_warn(message):
-        _record(message, LogLevel.WARNING)
+        _record("log_warn", message, LogLevel.WARNING)
 
     @staticmethod
     def log_error(message):
-        _record(message, LogLevel.ERROR)
+        _record("log_error", message, LogLevel.ERROR)
 
     @staticmethod
     def log_verbose(message):
-        _record(message, LogLevel.VERBOSE)
+        _record("log_verbose", message, LogLevel.VERBOSE)
 
 
-def _record(message, level):
+def _record(function, message, level):
     text = text_of(message)
     if text is None:
-        raise wrong_arguments("(message: str) -> None", (message,), {}, function="log", constructor=False)
+        raise wrong_arguments("(message: str) -> None", (message,), {}, function=function, constructor=False)
     frame = sys._getframe(2)
     record(text, level, frame.f_code.co_filename, frame.f_lineno)
 

@@ -3,7 +3,7 @@
 import enum
 
 from .arguments import text_of
-from .errors import TritonModelException, wrong_arguments
+from .errors import TritonModelException, no_constructor, wrong_arguments
 
 DELETED = (
     "Invalid metric operation as the corresponding 'MetricFamily' has been deleted. The 'MetricFamily' object should be "
@@ -53,7 +53,7 @@ class MetricFamily:
             "labels": [[_label(key), _label(value) if isinstance(value, str) else None] for key, value in (labels or {}).items()],
             "buckets": [repr(float(bound)) for bound in buckets or []],
         }
-        return Metric(self._state, _call("Error when creating Metric: ", "metric", arguments))
+        return Metric._of(self._state, _call("Error when creating Metric: ", "metric", arguments))
 
     def __del__(self):
         if self._id is not None and MetricFamily._channel is not None:
@@ -75,9 +75,17 @@ class _FamilyState:
 class Metric:
     """One series of a family."""
 
-    def __init__(self, family, number):
-        self._family = family
-        self._id = number
+    _id = None
+
+    def __init__(self, *args, **kwargs):
+        raise no_constructor("Metric")
+
+    @classmethod
+    def _of(cls, family, number):
+        metric = cls.__new__(cls)
+        metric._family = family
+        metric._id = number
+        return metric
 
     def increment(self, value):
         self._change("increment", "Failed to increment metric value: ", value)
@@ -101,7 +109,7 @@ class Metric:
             raise TritonModelException(DELETED)
 
     def __del__(self):
-        if MetricFamily._channel is not None:
+        if self._id is not None and MetricFamily._channel is not None:
             MetricFamily._channel.notify("metric_delete", {"id": self._id})
 
 

@@ -1,6 +1,6 @@
 """The name of a class that Triton's Python backend has for itself."""
 
-from .errors import TritonModelException
+from .errors import no_constructor
 
 
 class SharedMemory:
@@ -8,4 +8,4 @@ class SharedMemory:
     tensors lie in files without names, which the runtime alone uses. The class exists for signatures and `isinstance`."""
 
     def __init__(self, *_args, **_kwargs):
-        raise TritonModelException("SharedMemory cannot be made by a model: tensors are shared with the server without it.")
+        raise no_constructor("SharedMemory")

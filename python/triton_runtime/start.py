@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 
 from . import wire
 from .signals import keep_running
@@ -39,6 +40,10 @@ def start(folder):
     except FrameError as error:
         # Nothing that follows can be read. The server sees the end of the process and fails its requests.
         print("The model's process cannot read what the server sent and ends: %s." % error, file=sys.stderr)
+        leave(1)
+    except BaseException:
+        # At once, as the interpreter would wait for the threads of the model.
+        traceback.print_exc()
         leave(1)
 
 

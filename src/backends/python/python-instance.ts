@@ -10,6 +10,7 @@ import { logRecord } from './log-record.js';
 import { ModelCalls } from './model-calls.js';
 import { notHealthy, type ProcessSettings, PythonProcess } from './python-process.js';
 import { ReadyChecks } from './ready-checks.js';
+import { RepeatedErrors } from './repeated-errors.js';
 import { RestartSchedule } from './restart-schedule.js';
 import { parametersToJson, readResponse, writeTensor } from './tensor-codec.js';
 import { FromModel, Outcome, SHARED_FROM, ToModel } from './wire.js';
@@ -61,6 +62,8 @@ export class PythonInstance implements BackendInstance {
   /** Requests without a final response, by key. */
   readonly #open = new Map<number, ExecutionRequest>();
   readonly #restarts: RestartSchedule;
+  /** Exceptions of `execute`. */
+  readonly #errors: RepeatedErrors;
   /** Ends a start that is being made. */
   readonly #cancelStart = new AbortController();
   #process: PythonProcess | undefined;
@@ -90,6 +93,7 @@ export class PythonInstance implements BackendInstance {
     this.#calls = new ModelCalls(options.host);
     this.#hostCalls = new HostCalls(options.host, settings.instance);
     this.#ready = new ReadyChecks(settings.instance, options.log);
+    this.#errors = new RepeatedErrors(options.log);
     this.#restarts = new RestartSchedule(this.name, start.restartLimit, () => this.#start(), options.log);
   }
 
@@ -164,6 +168,7 @@ export class PythonInstance implements BackendInstance {
     await this.#restarts.starting;
     await this.#process?.finalize();
     await this.#ending;
+    this.#errors.flush();
   }
 
   /** Nothing was heard of the process for so long, in ms, although it has something to do or should have ended. */
@@ -338,6 +343,7 @@ export class PythonInstance implements BackendInstance {
     if (failed) {
       const text = `Failed to process the request(s) for model '${this.name}', message: ${frame.text()}`;
       const error = new TritonError('INTERNAL', text);
+      this.#errors.report(text);
       for (const key of keys) this.#take(key)?.respond({ outputs: [], error }, true);
     } else {
       for (const key of keys) {

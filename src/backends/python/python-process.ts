@@ -201,6 +201,7 @@ export class PythonProcess {
 
   #receive(frame: FrameReader): void {
     const kind = frame.u8();
+    checkKind(kind);
     switch (kind) {
       case FromModel.READY:
         this.hasReadyCheck = frame.u8() === 1;

@@ -3,6 +3,7 @@
  * name and by labels, and live as long as one user holds them.
  */
 import { TritonError } from '../../protocol/error.js';
+import { isServerMetric } from './server-metric-names.js';
 
 /** Kinds of families, in the numbering of the Python module. */
 export const METRIC_KINDS = ['COUNTER', 'GAUGE', 'HISTOGRAM'] as const;
@@ -75,6 +76,12 @@ export class CustomMetrics {
     let family = this.#families.get(name);
     if (family === undefined) {
       if (!METRIC_NAME.test(name)) throw new TritonError('INVALID_ARG', 'Invalid metric name');
+      if (isServerMetric(name)) {
+        throw new TritonError(
+          'INVALID_ARG',
+          `Metric name '${name}' is one of the server's own metrics: choose another name`,
+        );
+      }
       family = new Family(name, description, kind);
       this.#families.set(name, family);
     } else if (family.kind !== kind) {
