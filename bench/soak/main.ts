@@ -1,9 +1,13 @@
 /**
  * Mixed load for minutes: all schedulers, sequences, ensembles, Python models, loads and unloads, cancellations, timeouts.
  * Every request has to be answered once, memory has to stay flat within 5 % after the first minute, and statistics and
- * metrics have to add up to what the clients counted. Ends with status 1 when anything of that is not so.
+ * metrics have to add up to what the clients counted. Beside it hundreds of connections of every kind (naming/) send requests whose
+ * responses hold, in every element, what only they can have: none may be wrong, lost, or come twice. Ends with status 1 when
+ * anything of that is not so.
  *
  *   npm run soak -- --minutes 10
+ *   npm run soak -- --responses 10000000           until so many responses have named their request
+ *   npm run soak -- --minutes 1 --share 0.1        with a tenth of the connections
  *   npm run soak -- --python /usr/bin/python3      needs numpy; without it the Python models are left out
  */
 import { spawnSync } from 'node:child_process';
@@ -17,12 +21,20 @@ import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { startTriton } from '../server-process.js';
 import { SoakClient } from './client.js';
 import { reloadConfig, writeModels } from './models.js';
+import { writeNamingModels } from './naming/models.js';
+import { describeNaming, runNaming } from './naming/run-naming.js';
 import { differences, Tallies } from './tally.js';
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, python: { type: 'string', default: 'python3' } },
+  options: {
+    minutes: { type: 'string' },
+    responses: { type: 'string', default: '0' },
+    share: { type: 'string', default: '1' },
+    python: { type: 'string', default: 'python3' },
+  },
 });
-const seconds = Number(values.minutes) * 60;
+/** With a number of responses the time is only a bound. */
+const seconds = Number(values.minutes ?? (values.responses === '0' ? 10 : 24 * 60)) * 60;
 const python = spawnSync(values.python, ['-c', 'import numpy']).status === 0;
 if (!python) console.error(`soak: the Python models are LEFT OUT, '${values.python} -c "import numpy"' fails`);
 
@@ -34,19 +46,30 @@ const PAUSE_MS = 4;
 const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-soak-'));
 const repository = path.join(folder, 'models');
 const names = writeModels(repository, python);
+writeNamingModels(repository, python);
 const memoryFile = path.join(folder, 'memory');
 process.env['SOAK_MEMORY_FILE'] = memoryFile;
 const server = await startTriton(
   repository,
   [
     ...['--model-control-mode', 'explicit', '--load-model', '*', '--exit-timeout-secs', '20'],
+    '--cache-config=local,size=67108864',
+    '--allow-client-shm=true',
     `--backend-config=python,python-executable=${values.python}`,
   ],
   ['--expose-gc', '--import', path.join(import.meta.dirname, 'report-memory.js')],
 );
+// A fault of this program must not leave the server behind.
+process.on('exit', () => {
+  try {
+    process.kill(server.pid, 'SIGKILL');
+  } catch {
+    // It has ended, as it should.
+  }
+});
 const client = new SoakClient(server.httpPort, server.grpcPort);
 const tallies = new Tallies();
-const end = performance.now() + seconds * 1000;
+let end = performance.now() + seconds * 1000;
 const problems: string[] = [];
 let sequenceId = 0;
 
@@ -133,8 +156,19 @@ if (python) {
   lanes.push(...[1, 2, 3, 4].map(() => lane('patient', patient)));
   lanes.push(...[1, 2].map(() => lane('repeat', repeat)));
 }
+const naming = await runNaming({
+  httpPort: server.httpPort,
+  grpcPort: server.grpcPort,
+  seconds,
+  responses: Number(values.responses),
+  python,
+  share: Number(values.share),
+});
+end = performance.now();
 await Promise.all(lanes);
 clearInterval(watch);
+const named = describeNaming(naming);
+problems.push(...named.problems);
 
 // Statistics are written after the answer has gone out.
 await delay(500);
@@ -165,7 +199,8 @@ for (const name of names) {
     console.log(`${name}: ${sent} sent, ${ok} ok, ${expired} expired, ${full} full, ${cancelled} cancelled`);
 }
 for (const problem of problems) console.error(`PROBLEM ${problem}`);
-console.log(`${tallies.sent} requests in ${seconds} s, ${problems.length} problems`);
+console.log(named.table);
+console.log(`${tallies.sent} requests beside those, ${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 /** What the server wrote last; undefined while it has not. */
