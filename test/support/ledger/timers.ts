@@ -29,15 +29,12 @@ export function watchTimers(): void {
   }
 }
 
-/** Timers whose owners are being changed: they are known, and this list gets empty. */
-const KNOWN = /python-instance\.js/;
-
 /** Timers that wait and were set by the product's code: the line that did, each. */
 export function productTimers(): string[] {
   return living
     .filter(waits)
     .flatMap(({ stack }) => stack.split('\n').slice(1, 2))
-    .filter((line) => /\/dist\/src\/(?!.*\.test\.)/.test(line) && !KNOWN.test(line))
+    .filter((line) => /\/dist\/src\/(?!.*\.test\.)/.test(line))
     .map((line) => line.trim().replace(/^at /, ''));
 }
 
