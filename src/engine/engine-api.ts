@@ -5,7 +5,7 @@ import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { CustomFamily } from './statistics/custom-metrics.js';
-import type { LatencyHistogram, LatencySummaries } from './statistics/latencies.js';
+import type { SeriesCounters } from './statistics/version-counters.js';
 
 /**
  * A READY version of a model. Everything in it was computed when the model was loaded; `config` alone is another object after
@@ -79,26 +79,7 @@ export interface ModelMetrics {
   /** By `reason`; always all four. They outlive the loaded version and count on after a reload. */
   readonly failures: Readonly<Record<'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER', number>>;
   /** Absent when the version is not loaded any more. */
-  readonly loaded?: {
-    readonly config: ModelConfig;
-    readonly success: number;
-    readonly inferenceCount: number;
-    readonly executionCount: number;
-    readonly requestUs: number;
-    readonly queueUs: number;
-    readonly inputUs: number;
-    readonly inferUs: number;
-    readonly outputUs: number;
-    readonly cacheHitCount: number;
-    readonly cacheHitUs: number;
-    readonly cacheMissCount: number;
-    readonly cacheMissUs: number;
-    /** Requests accepted and not yet executing. */
-    readonly pending: number;
-    readonly loadSeconds: number;
-    readonly summaries: LatencySummaries | undefined;
-    readonly firstResponse: LatencyHistogram | undefined;
-  };
+  readonly loaded?: { readonly config: ModelConfig } & Readonly<SeriesCounters>;
 }
 
 /** State of a version of a model. */

@@ -152,7 +152,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     if (task.trace === undefined && task.verbose === undefined) this.scheduler.enqueue(task);
     else this.#enqueueWatched(task);
     this.#outstanding++;
-    this.statistics.pending++;
+    this.statistics.series.pending++;
     return task;
   }
 

@@ -7,7 +7,8 @@ import { createScheduler } from '../../src/engine/schedule/create-scheduler.js';
 import { InstanceRunner } from '../../src/engine/schedule/instance-runner.js';
 import type { Scheduler } from '../../src/engine/schedule/scheduler.js';
 import { Task, type TaskOwner } from '../../src/engine/schedule/task.js';
-import { ModelStatistics, newFailureCounts } from '../../src/engine/statistics/model-statistics.js';
+import { ModelStatistics } from '../../src/engine/statistics/model-statistics.js';
+import { newFailureCounts } from '../../src/engine/statistics/version-counters.js';
 import { normalizeModelConfig } from '../../src/modelconfig/normalize.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { int32, makeRequest } from './engine-harness.js';
@@ -116,7 +117,7 @@ export class SchedulerLab {
       answer(reason as Error);
       return undefined;
     }
-    this.statistics.pending++;
+    this.statistics.series.pending++;
     return task;
   }
 

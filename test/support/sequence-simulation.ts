@@ -11,7 +11,8 @@ import { NullRequest } from '../../src/engine/schedule/null-request.js';
 import { Task, type TaskOwner } from '../../src/engine/schedule/task.js';
 import { SequenceScheduler } from '../../src/engine/sequence/sequence-scheduler.js';
 import { compileStates } from '../../src/engine/sequence/state-plan.js';
-import { ModelStatistics, newFailureCounts } from '../../src/engine/statistics/model-statistics.js';
+import { ModelStatistics } from '../../src/engine/statistics/model-statistics.js';
+import { newFailureCounts } from '../../src/engine/statistics/version-counters.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { TritonError } from '../../src/protocol/error.js';
 import { int32, makeRequest } from './engine-harness.js';
@@ -167,7 +168,8 @@ class Simulation {
     assert.equal(this.#outstanding, 0, 'requests without an answer');
     assert.equal(this.#scheduler.inFlight, 0, 'slots that are still held');
     assert.equal(this.#scheduler.backlogged, 0, 'sequences that still wait');
-    const { failures, successCount, pending } = this.#statistics;
+    const { failures, successCount } = this.#statistics;
+    const { pending } = this.#statistics.series;
     assert.equal(pending, 0);
     assert.equal(failures.CANCELED, this.#cancelled + this.#ended);
     assert.equal(failures.REJECTED, this.#expired);
@@ -245,7 +247,7 @@ class Simulation {
     this.#bySerial.set(request.id, sent);
     this.#accepted++;
     this.#outstanding++;
-    this.#statistics.pending++;
+    this.#statistics.series.pending++;
     if (random.percent(2)) this.#later(() => task.cancel(), 0, 4 * MS);
     this.#checkSlots();
     return true;

@@ -10,8 +10,9 @@ import { LoadedModel, nextLoadNumber } from '../loaded-model.js';
 import type { Log } from '../log.js';
 import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
-import { newStatistics } from '../statistics/latencies.js';
-import type { FailureCounts } from '../statistics/model-statistics.js';
+import { newSeries } from '../statistics/latencies.js';
+import { ModelStatistics } from '../statistics/model-statistics.js';
+import type { VersionCounters } from '../statistics/version-counters.js';
 import { compileEnsemblePlan } from './ensemble-plan.js';
 import { EnsembleScheduler, type FindModel } from './ensemble-scheduler.js';
 import { StepLimiter } from './step-limiter.js';
@@ -23,7 +24,7 @@ export interface EnsembleRequest {
   readonly version: string;
   readonly config: ModelConfig;
   readonly configProvided: boolean;
-  readonly failures: FailureCounts;
+  readonly counters: VersionCounters;
 }
 
 /** What an ensemble needs of the engine. */
@@ -58,9 +59,12 @@ export async function loadEnsemble(
     }
   }
   const plan = compileModelPlan(config, version);
-  const statistics = newStatistics(options.latencies, config, request.failures, log);
+  const ensemble = compileEnsemblePlan(config);
+  const { counters } = request;
+  const series = counters.acquire(config, () => newSeries(options.latencies, config, log));
+  const statistics = new ModelStatistics(counters.failures, series);
   const runner = new EnsembleScheduler(
-    compileEnsemblePlan(config),
+    ensemble,
     plan.outputNames,
     decoupled,
     statistics,
@@ -69,7 +73,7 @@ export async function loadEnsemble(
   );
   const loadNumber = nextLoadNumber();
   const scheduler = behindCache(runner, config, cache, { load: loadNumber, statistics, log });
-  statistics.loadSeconds = (nowNs() - start) / 1e9;
+  series.loadSeconds = (nowNs() - start) / 1e9;
   return new LoadedModel({
     config,
     polledConfig: request.config,

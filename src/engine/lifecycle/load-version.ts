@@ -25,8 +25,9 @@ import { compileModelPlan } from '../model-plan.js';
 import type { EngineOptions } from '../options.js';
 import { createScheduler } from '../schedule/create-scheduler.js';
 import type { RateLimiter } from '../schedule/rate-limiter.js';
-import { newStatistics } from '../statistics/latencies.js';
-import type { FailureCounts } from '../statistics/model-statistics.js';
+import { newSeries } from '../statistics/latencies.js';
+import { ModelStatistics } from '../statistics/model-statistics.js';
+import type { VersionCounters } from '../statistics/version-counters.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
 import {
   activeRunners,
@@ -60,8 +61,8 @@ export interface VersionRequest {
   /** As polled: backend fields completed, defaults filled in. */
   readonly config: ModelConfig;
   readonly configProvided: boolean;
-  /** Failure counters of the version, which outlive it. */
-  readonly failures: FailureCounts;
+  /** Counters of the version, which outlive a load. */
+  readonly counters: VersionCounters;
 }
 
 /** Loads one version. Throws the TritonError that becomes the version's reason; nothing stays behind then. */
@@ -101,7 +102,9 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
 
   const planned = planInstances(config, context.threads.share);
   const backendModel = await backend.load(location, config, backendOptions);
-  const statistics = newStatistics(options.latencies, config, request.failures, log);
+  const { counters } = request;
+  const series = counters.acquire(config, () => newSeries(options.latencies, config, log));
+  const statistics = new ModelStatistics(counters.failures, series);
   const { limiter } = context;
   let instances: readonly ModelInstance[] = [];
   try {
@@ -112,7 +115,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     const batcher = createScheduler({ config, plan, runners, statistics, initialStates, log });
     const loadNumber = nextLoadNumber();
     const scheduler = behindCache(batcher, config, context.cache, { load: loadNumber, statistics, log });
-    statistics.loadSeconds = (nowNs() - start) / 1e9;
+    series.loadSeconds = (nowNs() - start) / 1e9;
     return new LoadedModel({
       config,
       polledConfig: request.config,
@@ -127,6 +130,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       cache: context.cache,
     });
   } catch (reason) {
+    counters.release(series);
     await discardInstances(instances, log);
     await backendModel.unload();
     throw reason;

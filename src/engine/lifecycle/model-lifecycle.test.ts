@@ -329,6 +329,45 @@ suite('loading and unloading', () => {
     ]);
     await close();
   });
+
+  test('all counters of the metrics go on over a reload; an unload ends all but the failures', async () => {
+    const backend = new GatedBackend();
+    backend.open = true;
+    const files = { 'm/config.pbtxt': config('m'), 'm/1/': '' };
+    const { engine, write, close } = await startEngine(files, { backends: [backend], ...explicit('m') });
+    const serve = async () => {
+      await infer(engine.model('m', ''), request());
+      backend.open = false;
+      const begun = backend.executions.length;
+      const answer = infer(engine.model('m', ''), request());
+      await backend.begun(begun + 1);
+      backend.executions[begun]!.fail(new Error('no'));
+      await answer;
+      backend.open = true;
+      await settle();
+    };
+    const counts = () => {
+      const [{ loaded, failures }] = engine.metrics() as [ReturnType<typeof engine.metrics>[0]];
+      return [loaded?.success, loaded?.inferenceCount, loaded?.executionCount, failures.BACKEND];
+    };
+    const statistics = () =>
+      engine.statistics('m', '').map(({ inference_stats: { success } }) => Number(success.count));
+    await serve();
+    write({ 'm/1/weights': 'other' });
+    await engine.load('m', {});
+    assert.deepEqual([counts(), statistics()], [[1, 1, 1, 1], [0]]);
+    await serve();
+    await settle();
+    assert.deepEqual([counts(), statistics()], [[2, 2, 2, 2], [1]]);
+    await assert.rejects(engine.load('m', { config: '{"name": "m", "backend": "absent"}' }));
+    assert.deepEqual(counts(), [2, 2, 2, 2], 'a load that failed changes nothing');
+    await engine.unload('m', false);
+    await settle();
+    assert.deepEqual(counts(), [undefined, undefined, undefined, 2]);
+    await engine.load('m', {});
+    assert.deepEqual(counts(), [0, 0, 0, 2]);
+    await close();
+  });
 });
 
 test('a model that two repositories have is not loaded', async () => {

@@ -184,13 +184,13 @@ export class ModelLifecycle {
     if (!this.#reserved.delete(`${request.id}:${version}`)) threads.reserve(instances);
     try {
       const { directory, config, configProvided, find } = request;
-      const { failures } = record.version(version);
+      const { counters } = record.version(version);
       const model = await loadVersion(find === undefined ? this.#context : { ...this.#context, find }, {
         directory,
         version,
         config,
         configProvided,
-        failures,
+        counters,
       });
       model.instanceCount = instances;
       this.#live++;
@@ -253,7 +253,8 @@ export class ModelLifecycle {
     });
   }
 
-  #close({ id }: ModelRecord, model: LoadedModel, done: () => void): void {
+  #close(record: ModelRecord, model: LoadedModel, done: () => void): void {
+    const { id } = record;
     const { log } = this.#context.options;
     const closing = model
       .close()
@@ -262,6 +263,7 @@ export class ModelLifecycle {
       })
       .then(() => {
         this.#live--;
+        record.version(model.version).counters.release(model.statistics.series);
         this.#context.threads.release(model.instanceCount);
         log.info(`successfully unloaded '${id}' version ${model.version}`);
         done();

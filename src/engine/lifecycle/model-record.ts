@@ -1,6 +1,6 @@
 import type { ModelState } from '../engine-api.js';
 import type { LoadedModel } from '../loaded-model.js';
-import { type FailureCounts, newFailureCounts } from '../statistics/model-statistics.js';
+import { VersionCounters } from '../statistics/version-counters.js';
 
 /** Reason of a version that was unloaded in an orderly manner. */
 export const UNLOADED = 'unloaded';
@@ -12,7 +12,7 @@ export class VersionRecord {
   reason = '';
   /** The object that serves while the state is READY. */
   model: LoadedModel | undefined;
-  readonly failures: FailureCounts = newFailureCounts();
+  readonly counters = new VersionCounters();
   /** The version has served at some time. */
   wasLoaded = false;
 

@@ -86,7 +86,7 @@ async function runOnce(context: WarmUpContext, runner: InstanceRunner, sample: S
   const tasks = Array.from({ length: sample.requests }, () => {
     const validated = validateRequest(context.plan, request);
     const inputs = [...validated.inputs, ...sample.overrides];
-    context.statistics.pending++;
+    context.statistics.series.pending++;
     return new Task(owner, request, { ...validated, inputs }, (response) => {
       if (response?.error !== undefined) errors.push(response.error.message);
     });

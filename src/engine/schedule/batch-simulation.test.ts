@@ -208,7 +208,8 @@ function checkAnswers(lab: SchedulerLab, s: Settings, sent: Map<string, Sent>): 
       if (limit > 0 && !s.delays) assert.ok(startedAt - arrival < limit + SLACK_MS, `${id} ran after its deadline`);
     }
   }
-  const { successCount, failCount, failures, pending, executionCount } = lab.statistics;
+  const { successCount, failCount, failures, executionCount } = lab.statistics;
+  const { pending } = lab.statistics.series;
   assert.deepEqual({ ok: successCount, ...failures }, counts);
   assert.equal(failCount, counts.BACKEND + counts.REJECTED + counts.CANCELED);
   assert.equal(pending, 0);

@@ -8,7 +8,8 @@ import type { RequestLog } from '../request/request-log.js';
 import { mapReshape } from '../request/reshape.js';
 import type { ValidatedRequest } from '../request/validate-request.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../request.js';
-import type { FailureReason, ModelStatistics } from '../statistics/model-statistics.js';
+import type { ModelStatistics } from '../statistics/model-statistics.js';
+import type { FailureReason } from '../statistics/version-counters.js';
 import type { RequestTrace } from '../trace/request-trace.js';
 import type { OrderSlot } from './ordered-responses.js';
 
@@ -144,7 +145,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     }
     if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
     if (final) this.finished = true;
-    const { firstResponse } = this.#owner.statistics;
+    const { firstResponse } = this.#owner.statistics.series;
     if (firstResponse !== undefined && response !== undefined && !this.#responded) {
       this.#responded = true;
       firstResponse.observe(Math.floor((this.#owner.clock.nowNs() - this.startNs) / 1e6));
@@ -219,7 +220,7 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   #leaveQueue(): void {
     this.#executing = true;
-    this.#owner.statistics.pending--;
+    this.#owner.statistics.series.pending--;
   }
 
   #toAnswer(response: ExecutionResponse): InferenceResponse {

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Log } from '../log.js';
 import { LatencySummary } from './latency-summary.js';
-import { type FailureCounts, ModelStatistics } from './model-statistics.js';
+import { SeriesCounters } from './version-counters.js';
 
 /** Which latencies beside the counters are kept (spec: runtime, section 8.5). */
 export interface LatencyOptions {
@@ -42,25 +42,20 @@ export class LatencyHistogram {
 export const FIRST_RESPONSE_FAMILY = 'nv_inference_first_response_histogram_ms';
 const FIRST_RESPONSE_BOUNDS = [100, 500, 2000, 5000];
 
-/** Counters of a version that is being loaded, with the latencies that are wanted. */
-export function newStatistics(
-  options: LatencyOptions | undefined,
-  config: ModelConfig,
-  failures: FailureCounts,
-  log: Log,
-): ModelStatistics {
-  const statistics = new ModelStatistics(failures);
+/** Series of a version that is being loaded, with the latencies that are wanted. */
+export function newSeries(options: LatencyOptions | undefined, config: ModelConfig, log: Log): SeriesCounters {
+  const series = new SeriesCounters();
   let bounds: readonly number[] = FIRST_RESPONSE_BOUNDS;
   for (const { metric_identifier, histogram_options } of config.model_metrics?.metric_control ?? []) {
     const family = metric_identifier?.family ?? '';
     if (family === FIRST_RESPONSE_FAMILY) bounds = histogram_options?.buckets ?? bounds;
     else log.warning(`Metric family '${family}' in 'metric_identifier' is not a customizable metric in Triton core.`);
   }
-  if (options?.firstResponse) statistics.firstResponse = new LatencyHistogram(bounds);
+  if (options?.firstResponse) series.firstResponse = new LatencyHistogram(bounds);
   const quantiles = options?.summaryQuantiles;
   if (quantiles !== undefined) {
     const make = () => new LatencySummary(quantiles);
-    statistics.summaries = {
+    series.summaries = {
       request: make(),
       queue: make(),
       input: make(),
@@ -70,5 +65,5 @@ export function newStatistics(
       cacheMiss: make(),
     };
   }
-  return statistics;
+  return series;
 }

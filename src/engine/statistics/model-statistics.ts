@@ -1,17 +1,6 @@
-/** Counters of one loaded version: what `statistics` answers and what the metrics endpoint prints. */
+/** Counters of one load of a version: what `statistics` reports. What /metrics shows is counted along. */
 import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../engine-api.js';
-import type { LatencyHistogram, LatencySummaries } from './latencies.js';
-
-/** Why a request failed, as the failure metric labels it (spec: runtime, section 8.4). */
-export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
-
-/** Failures by reason; they outlive the loaded version. */
-export type FailureCounts = Record<FailureReason, number>;
-
-/** Fresh failure counters. */
-export function newFailureCounts(): FailureCounts {
-  return { REJECTED: 0, CANCELED: 0, BACKEND: 0, OTHER: 0 };
-}
+import { type FailureCounts, type FailureReason, SeriesCounters } from './version-counters.js';
 
 interface BatchEntry {
   count: number;
@@ -21,8 +10,8 @@ interface BatchEntry {
 }
 
 /**
- * The counters. Times are sums of ns in doubles: exact up to 104 days of summed time, to a few ns for years. The
- * microsecond sums truncate each request's time first, as the metrics do.
+ * The counters. Times are sums of ns in doubles: exact up to 104 days of summed time, to a few ns for years. They begin
+ * at 0 with each load; those of `series` go on as the metrics do.
  */
 export class ModelStatistics {
   lastInferenceMs = 0;
@@ -38,26 +27,14 @@ export class ModelStatistics {
   outputNs = 0;
   cacheHitCount = 0;
   cacheHitNs = 0;
-  cacheHitUs = 0;
   cacheMissCount = 0;
   cacheMissNs = 0;
-  cacheMissUs = 0;
-  requestUs = 0;
-  queueUs = 0;
-  inputUs = 0;
-  inferUs = 0;
-  outputUs = 0;
-  /** Requests accepted and not yet executing. */
-  pending = 0;
-  /** How long the load took, in seconds. */
-  loadSeconds = 0;
-  /** Latencies of the last minute; only where they are wanted. */
-  summaries: LatencySummaries | undefined;
-  /** Milliseconds from a request to its first response; only where that is wanted. */
-  firstResponse: LatencyHistogram | undefined;
   readonly #batches = new Map<number, BatchEntry>();
 
-  constructor(readonly failures: FailureCounts) {}
+  constructor(
+    readonly failures: FailureCounts,
+    readonly series: SeriesCounters = new SeriesCounters(),
+  ) {}
 
   /** Counts a successful request of `batchSize` rows (0 counts as 1). All times in ns. */
   recordSuccess(
@@ -75,13 +52,16 @@ export class ModelStatistics {
     this.inputNs += inputNs;
     this.inferNs += inferNs;
     this.outputNs += outputNs;
-    this.requestUs += Math.floor(requestNs / 1000);
-    this.queueUs += Math.floor(queueNs / 1000);
-    this.inputUs += Math.floor(inputNs / 1000);
-    this.inferUs += Math.floor(inferNs / 1000);
-    this.outputUs += Math.floor(outputNs / 1000);
-    if (this.summaries === undefined) return;
-    const { request, queue, input, infer, output } = this.summaries;
+    const { series } = this;
+    series.success++;
+    series.inferenceCount += Math.max(batchSize, 1);
+    series.requestUs += Math.floor(requestNs / 1000);
+    series.queueUs += Math.floor(queueNs / 1000);
+    series.inputUs += Math.floor(inputNs / 1000);
+    series.inferUs += Math.floor(inferNs / 1000);
+    series.outputUs += Math.floor(outputNs / 1000);
+    if (series.summaries === undefined) return;
+    const { request, queue, input, infer, output } = series.summaries;
     request.observe(Math.floor(requestNs / 1000));
     queue.observe(Math.floor(queueNs / 1000));
     input.observe(Math.floor(inputNs / 1000));
@@ -94,14 +74,17 @@ export class ModelStatistics {
     this.successCount++;
     this.successNs += requestNs;
     this.queueNs += queueNs;
-    this.requestUs += Math.floor(requestNs / 1000);
-    this.queueUs += Math.floor(queueNs / 1000);
     this.cacheHitCount++;
     this.cacheHitNs += lookupNs;
-    this.cacheHitUs += Math.floor(lookupNs / 1000);
-    this.summaries?.request.observe(Math.floor(requestNs / 1000));
-    this.summaries?.queue.observe(Math.floor(queueNs / 1000));
-    this.summaries?.cacheHit.observe(Math.floor(lookupNs / 1000));
+    const { series } = this;
+    series.success++;
+    series.requestUs += Math.floor(requestNs / 1000);
+    series.queueUs += Math.floor(queueNs / 1000);
+    series.cacheHitCount++;
+    series.cacheHitUs += Math.floor(lookupNs / 1000);
+    series.summaries?.request.observe(Math.floor(requestNs / 1000));
+    series.summaries?.queue.observe(Math.floor(queueNs / 1000));
+    series.summaries?.cacheHit.observe(Math.floor(lookupNs / 1000));
   }
 
   /** Counts a request that was executed because the cache did not know it; `cacheNs`: looking up and inserting. */
@@ -109,10 +92,12 @@ export class ModelStatistics {
     const us = Math.floor(cacheNs / 1000);
     this.cacheMissCount++;
     this.cacheMissNs += cacheNs;
-    this.cacheMissUs += us;
     this.successNs += cacheNs;
-    this.requestUs += us;
-    this.summaries?.cacheMiss.observe(us);
+    const { series } = this;
+    series.cacheMissCount++;
+    series.cacheMissUs += us;
+    series.requestUs += us;
+    series.summaries?.cacheMiss.observe(us);
   }
 
   /** Counts a failed request. */
@@ -125,6 +110,7 @@ export class ModelStatistics {
   /** Counts one execution of `rows` rows in which at least one request succeeded. */
   recordExecution(rows: number, inputNs: number, inferNs: number, outputNs: number): void {
     this.executionCount++;
+    this.series.executionCount++;
     this.lastInferenceMs = Date.now();
     let entry = this.#batches.get(rows);
     if (entry === undefined) {
