@@ -58,6 +58,8 @@ export class SchedulerLab {
   readonly scheduler: Scheduler;
   readonly plan: ModelPlan;
   readonly runners: InstanceRunner[] = [];
+  /** Names of instances that fail every batch at once and are not healthy. */
+  readonly dead = new Set<string>();
   readonly #owner: TaskOwner;
   readonly #requests = new Map<string, LabRequest>();
   readonly #begin: number;
@@ -102,7 +104,7 @@ export class SchedulerLab {
   /** Sends a request now. Returns its handle, or undefined when it was refused at once (which is an answer too). */
   send(id: string, request: LabRequest = {}): Task | undefined {
     const { rows = 1, width = 1, more = false } = request;
-    const tensor = (name: string) => int32(name, [rows, width], new Array(rows * width).fill(0));
+    const tensor = (name: string) => int32(name, [rows, width], new Array(Math.max(rows, 1) * width).fill(0));
     const made = makeRequest(more ? [tensor('IN'), tensor('MORE')] : [tensor('IN')], { ...request, id });
     this.#requests.set(id, request);
     const answer = (reason: { code?: string; message?: string } | undefined): void => {
@@ -129,9 +131,13 @@ export class SchedulerLab {
   }
 
   #instance(name: string): BackendInstance {
+    const { dead } = this;
     return {
       name,
       concurrency: 1,
+      get healthy() {
+        return !dead.has(name);
+      },
       close: async () => {},
       execute: (batch) => {
         const ids = batch.map(({ id }) => id);
@@ -139,9 +145,10 @@ export class SchedulerLab {
         const execution = { instance: name, ids, rows, start: this.now, end: Number.NaN };
         this.executions.push(execution);
         for (const id of ids) this.begun.add(id);
-        const asked = ids.map((id) => this.#requests.get(id)!);
+        const asked = ids.flatMap((id) => this.#requests.get(id) ?? []);
         const ms = Math.max(...asked.map((request) => request.ms ?? 10));
         const computeStart = this.clock.nowNs();
+        if (dead.has(name)) return Promise.reject(new Error(`${name} is dead`));
         return new Promise<ExecutionTimes>((resolve, reject) => {
           this.clock.at(computeStart + ms * MS, () => {
             execution.end = this.now;

@@ -178,6 +178,13 @@ const REFUSED: [string, ModelPlan, RequestInput[], Partial<InferenceRequest>, st
     `${P}input byte size mismatch for input 'B' for model 'm'. Expected 8, got 0`,
   ],
   [
+    'a batch of none beside one of two',
+    TWO,
+    pair(int32('A', [0, 2], []), int32('B', [2, 2], [1, 2, 3, 4])),
+    {},
+    `${P}input 'A' batch size does not match other inputs for 'm'`,
+  ],
+  [
     'a cut length',
     TEXT,
     [bytes([1, 0, 0, 0, 65, 1, 0])],

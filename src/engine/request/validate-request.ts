@@ -81,6 +81,7 @@ function checkDuplicates(request: InferenceRequest): void {
     const names = new UniqueNames();
     for (const name of requestedOutputs) if (!names.add(name)) throw exists(request, `output '${name}'`);
   }
+  return undefined;
 }
 
 function exists(request: InferenceRequest, what: string): TritonError {
@@ -198,9 +199,11 @@ function validateInput(
     );
   }
 
-  // A batch of 0 counts as no batch: the shape then loses its first dimension.
+  // A batch of 0 counts as no batch: the shape then loses its first dimension. An input with 0 rows beside others with
+  // more has as many as these, so that its bytes are found missing.
   const dropsBatch = offset === 1 && batchSize === 0;
   let modelShape: readonly number[] = dropsBatch ? shape.slice(1) : shape;
+  if (offset === 1 && batchSize !== shape[0] && !dropsBatch) modelShape = [batchSize, ...shape.slice(1)];
   if (inputPlan.reshape !== undefined) {
     modelShape = mapReshape(modelShape, inputPlan.dims, inputPlan.reshape, offset === 1 && !dropsBatch);
   }

@@ -2,8 +2,9 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';
 import { requestPrefix } from '../request/validate-request.js';
-import { Ring } from './ring.js';
+import { MinHeap } from './min-heap.js';
 import type { Task } from './task.js';
+import { TaskLine } from './task-line.js';
 
 /** Queue policies and priority levels of a dynamic batcher (spec: runtime, section 1.6). */
 export interface QueueOptions {
@@ -23,14 +24,18 @@ export const PLAIN_QUEUE: QueueOptions = {
 };
 
 class Level {
-  readonly live = new Ring<Task>();
+  readonly live: TaskLine;
   /** Expired under DELAY: served when nothing live remains in the level. */
-  readonly delayed = new Ring<Task>();
+  readonly delayed: TaskLine;
 
   constructor(
     readonly priority: bigint,
     readonly policy: ModelQueuePolicy | undefined,
-  ) {}
+    onCancelled: (line: TaskLine, task: Task) => void,
+  ) {
+    this.live = new TaskLine(onCancelled);
+    this.delayed = new TaskLine(onCancelled);
+  }
 
   get length(): number {
     return this.live.length + this.delayed.length;
@@ -42,28 +47,50 @@ class Level {
   }
 }
 
+/** The end of a request's wait under REJECT. It is void when the request left the queue before. */
+interface Deadline {
+  readonly ns: number;
+  readonly task: Task;
+}
+
+/** Void deadlines are dropped when there are more of them than this and than of the others. */
+const FEW_DEADLINES = 64;
+
 /**
  * The waiting requests of one batcher in the order in which they are to be served, with a cursor that a batching pass
- * moves over them. The cursor drops cancelled and expired requests as it meets them.
+ * moves over them. The cursor drops expired requests as it meets them; cancelled ones leave at once. Levels exist only
+ * while something waits in them, whatever number of levels is configured.
+ *
+ * Costs: to queue, to cancel and to take a request takes constant time on average, logarithmic in the waiting deadlines
+ * where there are timeouts; a level that begins or ends moves the references to those behind it.
  */
 export class BatchQueue {
   readonly #options: QueueOptions;
   /** Ascending by priority number; the first is served first. */
-  readonly #levels: Level[] = [];
-  /** Taken out of their places because they were cancelled or expired; answered by `answerDropped`. */
+  #levels: Level[] = [];
+  /** Taken out of their slots because they were cancelled or expired; answered by `answerDropped`. */
   #dropped: Task[] = [];
-  /** No request under REJECT expires before this point in time, in ns; 0 = none of those that wait does. */
-  #earliestNs = 0;
+  readonly #deadlines = new MinHeap<Deadline>(({ ns }) => ns);
   #length = 0;
   #cursorLevel = 0;
-  #cursorIndex = 0;
+  #cursorSlot = 0;
+  /** Levels may have become empty since the last pass. */
+  #emptied = false;
+  /** Lines that requests left out of the middle since the last pass. */
+  readonly #gappy = new Set<TaskLine>();
+  readonly #onCancelled: (line: TaskLine, task: Task) => void;
 
-  constructor(options: QueueOptions) {
+  /** `onDropped`: a waiting request was cancelled, `answerDropped` is to be called soon. */
+  constructor(options: QueueOptions, onDropped: () => void) {
     this.#options = options;
-    if (options.priorityLevels === 0n) this.#levels.push(new Level(0n, options.defaultPolicy));
+    this.#onCancelled = (line, task) => {
+      this.#drop(line, task);
+      onDropped();
+    };
+    if (options.priorityLevels === 0n) this.#levels.push(this.#newLevel(0n));
   }
 
-  /** Requests waiting, cancelled and expired ones that no cursor has met included. */
+  /** Requests waiting, expired ones that no cursor has met included. */
   get length(): number {
     return this.#length;
   }
@@ -90,8 +117,7 @@ export class BatchQueue {
       const timeout = timeoutOf(policy, task);
       if (timeout > 0n) {
         task.deadlineNs = task.startNs + Number(timeout) * 1000;
-        const { deadlineNs } = task;
-        if (!level.delays && (this.#earliestNs === 0 || deadlineNs < this.#earliestNs)) this.#earliestNs = deadlineNs;
+        if (!level.delays) this.#addDeadline(task);
       }
     }
     level.live.push(task);
@@ -100,8 +126,11 @@ export class BatchQueue {
 
   /** Puts the cursor before the first request. */
   rewind(): void {
+    if (this.#emptied) this.#dropLevels();
+    for (const line of this.#gappy) line.close();
+    this.#gappy.clear();
     this.#cursorLevel = 0;
-    this.#cursorIndex = 0;
+    this.#cursorSlot = 0;
   }
 
   /**
@@ -112,18 +141,29 @@ export class BatchQueue {
     for (;;) {
       const level = this.#levels[this.#cursorLevel];
       if (level === undefined) return undefined;
-      const liveCount = level.live.length;
-      const index = this.#cursorIndex;
-      const isLive = index < liveCount;
-      const task = isLive ? level.live.at(index) : level.delayed.at(index - liveCount);
-      if (task === undefined) {
+      const { live, delayed } = level;
+      const slot = this.#cursorSlot;
+      if (slot >= live.slots + delayed.slots) {
         this.#cursorLevel++;
-        this.#cursorIndex = 0;
+        this.#cursorSlot = 0;
+        continue;
+      }
+      const isLive = slot < live.slots;
+      const line = isLive ? live : delayed;
+      const task = line.at(isLive ? slot : slot - live.slots);
+      if (task === undefined) {
+        this.#cursorSlot++;
       } else if (task.cancelled) {
-        this.#remove(level, index);
-        this.#dropped.push(task);
+        this.#drop(line, task);
       } else if (isLive && task.deadlineNs !== 0 && task.deadlineNs < now) {
-        this.#expire(level, index);
+        task.deadlineNs = 0;
+        if (level.delays) {
+          live.remove(task);
+          this.#gappy.add(live);
+          delayed.push(task);
+        } else {
+          this.#drop(live, task);
+        }
       } else {
         return task;
       }
@@ -132,7 +172,7 @@ export class BatchQueue {
 
   /** Moves the cursor behind the request that `peek` gave. */
   advance(): void {
-    this.#cursorIndex++;
+    this.#cursorSlot++;
   }
 
   /** Takes the first request in the order of the cursor. */
@@ -142,9 +182,7 @@ export class BatchQueue {
       const task = level.live.shift() ?? level.delayed.shift();
       if (task === undefined) continue;
       this.#length--;
-      if (level.length === 0 && this.#options.priorityLevels > 0n && !this.#options.policies.has(level.priority)) {
-        this.#levels.splice(i, 1);
-      }
+      if (level.length === 0 && this.#isTemporary(level)) this.#levels.splice(i, 1);
       return task;
     }
     return undefined;
@@ -152,25 +190,19 @@ export class BatchQueue {
 
   /**
    * Drops every request that has expired and is to be refused, wherever it waits; returns the next point in time at which
-   * one will, or somewhat before, 0 = none. Those that are only to be delayed keep their places until a cursor meets them.
+   * one will, 0 = none. Those that are only to be delayed keep their slots until a cursor meets them.
    */
   expire(now: number): number {
-    if (this.#earliestNs === 0 || now <= this.#earliestNs) return this.#earliestNs;
-    let next = 0;
-    for (const level of this.#levels) {
-      if (level.delays) continue;
-      for (let i = 0; i < level.live.length; ) {
-        const { deadlineNs } = level.live.at(i)!;
-        if (deadlineNs !== 0 && deadlineNs < now) {
-          this.#expire(level, i);
-          continue;
-        }
-        if (deadlineNs !== 0 && (next === 0 || deadlineNs < next)) next = deadlineNs;
-        i++;
+    const deadlines = this.#deadlines;
+    for (let next = deadlines.peek(); next !== undefined; next = deadlines.peek()) {
+      const { ns, task } = next;
+      if (isWaiting(next)) {
+        if (ns >= now) return ns;
+        this.#drop(task.line!, task);
       }
+      deadlines.shift();
     }
-    this.#earliestNs = next;
-    return next;
+    return 0;
   }
 
   /** Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. */
@@ -185,31 +217,52 @@ export class BatchQueue {
   }
 
   #level(priority: bigint): Level {
-    let i = 0;
-    while (i < this.#levels.length && this.#levels[i]!.priority < priority) i++;
-    const found = this.#levels[i];
+    let low = 0;
+    for (let high = this.#levels.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (this.#levels[middle]!.priority < priority) low = middle + 1;
+      else high = middle;
+    }
+    const found = this.#levels[low];
     if (found?.priority === priority) return found;
-    const level = new Level(priority, this.#options.policies.get(priority) ?? this.#options.defaultPolicy);
-    this.#levels.splice(i, 0, level);
+    const level = this.#newLevel(priority);
+    this.#levels.splice(low, 0, level);
     return level;
   }
 
-  #remove(level: Level, index: number): void {
-    if (index < level.live.length) level.live.removeAt(index);
-    else level.delayed.removeAt(index - level.live.length);
-    this.#length--;
+  #newLevel(priority: bigint): Level {
+    const { policies, defaultPolicy } = this.#options;
+    return new Level(priority, policies.get(priority) ?? defaultPolicy, this.#onCancelled);
   }
 
-  #expire(level: Level, index: number): void {
-    const task = level.live.removeAt(index)!;
-    task.deadlineNs = 0;
-    if (level.delays) {
-      level.delayed.push(task);
-      return;
-    }
+  /** Levels without a policy of their own are made again when they are needed. */
+  #isTemporary({ priority }: Level): boolean {
+    return this.#options.priorityLevels > 0n && !this.#options.policies.has(priority);
+  }
+
+  #dropLevels(): void {
+    this.#emptied = false;
+    if (this.#options.priorityLevels === 0n) return;
+    this.#levels = this.#levels.filter((level) => level.length > 0 || !this.#isTemporary(level));
+  }
+
+  #drop(line: TaskLine, task: Task): void {
+    line.remove(task);
     this.#length--;
+    this.#emptied ||= line.length === 0;
+    this.#gappy.add(line);
     this.#dropped.push(task);
   }
+
+  #addDeadline(task: Task): void {
+    const deadlines = this.#deadlines;
+    if (deadlines.length > FEW_DEADLINES && deadlines.length > 2 * this.#length) deadlines.keep(isWaiting);
+    deadlines.push({ ns: task.deadlineNs, task });
+  }
+}
+
+function isWaiting({ ns, task }: Deadline): boolean {
+  return task.line !== undefined && task.deadlineNs === ns;
 }
 
 /** The client's timeout counts only where allowed and below a default that is set. Microseconds. */

@@ -246,3 +246,10 @@ test('preserve_ordering: answers leave in the order of dispatch, errors too', as
   );
   assert.ok(lab.answers.every(({ at }) => at >= 50));
 });
+
+test('a request with a batch of 0 rows shares a batch with no other', async () => {
+  const arrivals = [...each(1, 'a b'), ...each(1, 'none', { rows: 0 }), ...each(1, 'c d')];
+  const text = model('dynamic_batching {}', { dims: '-1' });
+  assert.deepEqual(await behindBusy(text, arrivals), ['a b', 'none', 'c d']);
+  assert.deepEqual(await behindBusy(dynamic(''), arrivals), ['a b', 'none', 'c d']);
+});

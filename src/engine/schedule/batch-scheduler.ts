@@ -7,6 +7,7 @@ import { compatible } from './compatible.js';
 import type { InstanceRunner } from './instance-runner.js';
 import { OrderedResponses } from './ordered-responses.js';
 import { Payload } from './payload.js';
+import { Ring } from './ring.js';
 import { type Scheduler, STOPPING_TEXT } from './scheduler.js';
 import type { Task } from './task.js';
 
@@ -28,6 +29,9 @@ export interface BatchOptions {
 /** Time that executions on the main thread may take without letting the event loop turn, in ns. */
 const MAX_TURN_NS = 2_000_000;
 
+/** How often instances that are not healthy are looked at while requests wait, in ms. */
+const RECOVERY_MS = 100;
+
 /**
  * The default scheduler and the dynamic batcher: one queue for all instances of a version (spec: runtime, section 1).
  *
@@ -45,7 +49,7 @@ export class BatchScheduler implements Scheduler {
   readonly #run = () => this.#schedule();
   readonly #freed = () => this.#instanceFreed();
   /** Payloads that no instance has taken, oldest first; the last may be the current one. */
-  #formed: Payload[] = [];
+  readonly #formed = new Ring<Payload>();
   #current = new Payload();
   #scheduled = false;
   #running = false;
@@ -59,7 +63,7 @@ export class BatchScheduler implements Scheduler {
     this.#runners = runners;
     this.#options = options;
     this.#clock = clock;
-    this.#queue = new BatchQueue(options.queue);
+    this.#queue = new BatchQueue(options.queue, () => this.#wake());
     this.#prefetch = this.#queue.allowsPrefetch;
     this.#maxPreferred = Math.max(0, ...options.preferredSizes);
     this.#order = options.preserveOrdering ? new OrderedResponses() : undefined;
@@ -120,7 +124,10 @@ export class BatchScheduler implements Scheduler {
       this.#timer = undefined;
     }
     if (this.#startAfter > 0) {
-      if (this.#queue.length < this.#startAfter) return;
+      if (this.#queue.length < this.#startAfter) {
+        this.#queue.answerDropped();
+        return;
+      }
       this.#startAfter = 0;
     }
     const start = this.#clock.nowNs();
@@ -142,6 +149,10 @@ export class BatchScheduler implements Scheduler {
       this.#running = false;
     }
     if (!this.#scheduled && this.#queue.length > 0) this.#waitFor(waitNs, now);
+    // Nobody says when an instance has recovered.
+    if (!this.#scheduled && this.#timer === undefined && this.#formed.length > 0 && this.#usable() !== this.#runners) {
+      this.#timer = this.#clock.setTimer(this.#run, RECOVERY_MS);
+    }
     this.#queue.answerDropped();
   }
 
@@ -150,10 +161,10 @@ export class BatchScheduler implements Scheduler {
     while (this.#queue.length > 0) {
       if (this.#current.saturated || this.#current.taken) this.#current = new Payload();
       if (!this.#hasSlot()) return 0;
-      const { count, waitNs } = this.#options.batching ? this.#pass(now) : this.#single();
+      const { count, waitNs } = this.#options.batching ? this.#pass(now) : this.#single(now);
       if (waitNs > 0) return waitNs;
       if (count === 0) {
-        if (this.#current.saturated) continue;
+        if (this.#current.saturated && this.#queue.length > 0) continue;
         return 0;
       }
       const payload = this.#current;
@@ -169,13 +180,15 @@ export class BatchScheduler implements Scheduler {
 
   #hasSlot(): boolean {
     if (this.#prefetch) return this.#formed.length < 2 * this.#runners.length;
-    return this.#formed.length === 0 && this.#runners.some((runner) => runner.idle);
+    return this.#formed.length === 0 && this.#usable().some((runner) => runner.idle);
   }
 
   /** Without batching every request is its own payload, and has left the queue's rules with that. */
-  #single(): { count: number; waitNs: number } {
+  #single(now: number): { count: number; waitNs: number } {
     this.#current.saturated = true;
-    return this.#current.tasks.length > 0 ? NOTHING : ONE;
+    if (this.#current.tasks.length > 0) return NOTHING;
+    this.#queue.rewind();
+    return this.#queue.peek(now) === undefined ? NOTHING : ONE;
   }
 
   /** One batching pass: how many requests join the current payload now, or how long to wait. */
@@ -245,7 +258,7 @@ export class BatchScheduler implements Scheduler {
 
   /** Gives the oldest payload to a free instance. False when there is none of either. */
   #dispatch(now: number): boolean {
-    const payload = this.#formed[0];
+    const payload = this.#formed.at(0);
     if (payload === undefined) return false;
     const runner = this.#freeRunner();
     if (runner === undefined) return false;
@@ -259,7 +272,10 @@ export class BatchScheduler implements Scheduler {
     return true;
   }
 
-  /** An instance begins to execute the payload: it grows no more. */
+  /**
+   * An instance begins to execute the payload: it grows no more. Requests in it that were cancelled meanwhile are executed
+   * all the same, as in Triton; there are at most two payloads for each instance.
+   */
   #take(payload: Payload, now: number): void {
     payload.taken = true;
     this.#merge(payload, now);
@@ -270,7 +286,7 @@ export class BatchScheduler implements Scheduler {
     const { delayNs, maxBatchSize } = this.#options;
     if (delayNs === 0 || maxBatchSize <= 1) return;
     while (!payload.sealed) {
-      const next = this.#formed[0];
+      const next = this.#formed.at(0);
       if (next === undefined || next.sealed || now - next.oldestNs <= delayNs) return;
       if (payload.rows + next.rows > maxBatchSize || !compatible(this.#plan, payload.tasks[0]!, next.tasks[0]!)) return;
       this.#formed.shift();
@@ -281,10 +297,11 @@ export class BatchScheduler implements Scheduler {
 
   /**
    * Free instances take turns; one that accepts work ahead of its end gets it when no other is free. Those that compete
-   * for resources go by their cost.
+   * for resources go by their cost. One that is not healthy gets nothing while another is: it would fail every request at
+   * once, and so be free for the next.
    */
   #freeRunner(): InstanceRunner | undefined {
-    const runners = this.#runners;
+    const runners = this.#usable();
     if (runners[0]?.cost !== undefined) return cheapest(runners.filter((runner) => runner.idle));
     let ahead = -1;
     for (let i = 0; i < runners.length; i++) {
@@ -300,6 +317,13 @@ export class BatchScheduler implements Scheduler {
     if (ahead < 0) return undefined;
     this.#nextRunner = ahead + 1;
     return runners[ahead];
+  }
+
+  /** The instances that may get work: the healthy ones, or all when none is. */
+  #usable(): readonly InstanceRunner[] {
+    const runners = this.#runners;
+    for (let i = 0; i < runners.length; i++) if (!runners[i]!.healthy) return healthyOf(runners);
+    return runners;
   }
 
   /** Comes back when the oldest request's delay or a queue timeout is over. */
@@ -321,6 +345,11 @@ function cheapest(runners: readonly InstanceRunner[]): InstanceRunner | undefine
   let best = runners[0];
   for (const runner of runners) if (runner.cost! < best!.cost!) best = runner;
   return best;
+}
+
+function healthyOf(runners: readonly InstanceRunner[]): readonly InstanceRunner[] {
+  const healthy = runners.filter((runner) => runner.healthy);
+  return healthy.length === 0 ? runners : healthy;
 }
 
 const NOTHING = { count: 0, waitNs: 0 } as const;

@@ -6,6 +6,7 @@ import type { Task } from './task.js';
  * where a dimension varies (ragged inputs excepted), equal contents of shape tensors (spec: runtime, section 1.3).
  */
 export function compatible(plan: ModelPlan, first: Task, other: Task): boolean {
+  if (first.alone || other.alone) return false;
   if (!plan.comparesInBatch) return true;
   const hasOptional = plan.requiredInputs !== plan.inputs.length;
   if (hasOptional && first.inputs.length !== other.inputs.length) return false;

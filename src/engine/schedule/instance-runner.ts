@@ -42,6 +42,11 @@ export class InstanceRunner {
     return this.#limited === undefined && this.#inFlight < this.instance.concurrency;
   }
 
+  /** False while the instance cannot execute anything. */
+  get healthy(): boolean {
+    return this.instance.healthy ?? true;
+  }
+
   /** Of idle instances the one with the lowest cost is to be preferred; undefined where nothing is limited. */
   get cost(): number | undefined {
     return this.#limited?.cost;

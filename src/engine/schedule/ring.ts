@@ -1,3 +1,6 @@
+/** Slots up to which a ring never gets smaller. */
+const LARGE = 1024;
+
 /**
  * A first-in-first-out queue on a circular array: no element moves when one is taken.
  *
@@ -17,7 +20,7 @@ export class Ring<T> {
 
   /** Appends. */
   push(item: T): void {
-    if (this.#length > this.#mask) this.#grow();
+    if (this.#length > this.#mask) this.#resize(2 * this.#items.length);
     this.#items[(this.#head + this.#length) & this.#mask] = item;
     this.#length++;
   }
@@ -29,6 +32,8 @@ export class Ring<T> {
     this.#items[this.#head] = undefined;
     this.#head = (this.#head + 1) & this.#mask;
     this.#length--;
+    // A queue that was long once gives its memory back.
+    if (this.#mask >= LARGE && this.#length < this.#mask >> 2) this.#resize(this.#items.length >> 1);
     return item;
   }
 
@@ -37,19 +42,7 @@ export class Ring<T> {
     return index < this.#length ? this.#items[(this.#head + index) & this.#mask] : undefined;
   }
 
-  /** Takes an element out of the middle; the (usually few) older ones move up by one. */
-  removeAt(index: number): T | undefined {
-    if (index >= this.#length) return undefined;
-    const item = this.#items[(this.#head + index) & this.#mask];
-    for (let i = index; i > 0; i--) {
-      this.#items[(this.#head + i) & this.#mask] = this.#items[(this.#head + i - 1) & this.#mask];
-    }
-    this.shift();
-    return item;
-  }
-
-  #grow(): void {
-    const capacity = (this.#mask + 1) * 2;
+  #resize(capacity: number): void {
     const items: (T | undefined)[] = new Array(capacity);
     for (let i = 0; i < this.#length; i++) items[i] = this.#items[(this.#head + i) & this.#mask];
     this.#items = items;

@@ -12,6 +12,7 @@ import type { ModelStatistics } from '../statistics/model-statistics.js';
 import type { FailureReason } from '../statistics/version-counters.js';
 import type { RequestTrace } from '../trace/request-trace.js';
 import type { OrderSlot } from './ordered-responses.js';
+import type { TaskLine } from './task-line.js';
 
 /** What all requests of one loaded version share. */
 export interface TaskOwner {
@@ -39,6 +40,11 @@ const NOT_RESCHEDULABLE =
 export class Task implements ExecutionRequest, PendingRequest {
   readonly id: string;
   readonly batchSize: number;
+  /**
+   * The request has a batch of 0 rows and so reaches the model without a batch dimension: it shares a batch with no
+   * other, whose rows it would shift.
+   */
+  readonly alone: boolean;
   /** The inputs that the client sent. */
   readonly given: readonly Tensor[];
   /** What the backend is fed: schedulers that add control tensors and states replace the list before an execution. */
@@ -55,6 +61,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   priority: bigint;
   readonly timeoutMicroseconds: bigint;
   cancelled = false;
+  /** Where it waits for its batch; undefined when it does not. */
+  line: TaskLine | undefined;
   onCancelled: (() => void) | undefined;
 
   /** When the engine accepted the request, or took it back, in ns; also the start of its time in the queue. */
@@ -110,6 +118,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.#handler = handler;
     this.id = request.id;
     this.batchSize = Math.max(validated.batchSize, 1);
+    this.alone = validated.batchSize === 0 && owner.plan.maxBatchSize > 0;
     this.given = validated.inputs;
     this.inputs = validated.inputs;
     this.requestedOutputs = validated.requestedOutputs;
@@ -128,7 +137,13 @@ export class Task implements ExecutionRequest, PendingRequest {
   cancel(): void {
     if (this.cancelled) return;
     this.cancelled = true;
-    this.onCancelled?.();
+    this.line?.cancelled(this);
+    try {
+      this.onCancelled?.();
+    } catch (reason) {
+      // Whoever cancels may have other requests to cancel, which this one's backend must not keep it from.
+      this.#owner.log.error(`failed to cancel a request of model '${this.#owner.plan.name}': ${String(reason)}`);
+    }
   }
 
   /** Marks the start of the execution: the request no longer counts as pending. */

@@ -19,7 +19,8 @@ export interface DirectOptions {
  * request of every slot up to the highest that has one, null requests between (spec: runtime, section 3.3).
  */
 export class DirectBatcher implements SequenceBatcher {
-  readonly slots: readonly Slot[];
+  readonly capacity: number;
+  readonly slots: Slot[] = [];
   readonly #plan: ModelPlan;
   readonly #runner: InstanceRunner;
   readonly #inputs: SequenceInputs;
@@ -44,7 +45,17 @@ export class DirectBatcher implements SequenceBatcher {
     this.#owner = owner;
     this.#options = options;
     this.#clock = clock;
-    this.slots = Array.from({ length: options.slots }, (_, index) => new Slot(this, index));
+    this.capacity = options.slots;
+  }
+
+  get healthy(): boolean {
+    return this.#runner.healthy;
+  }
+
+  addSlot(): Slot {
+    const slot = new Slot(this, this.slots.length);
+    this.slots.push(slot);
+    return slot;
   }
 
   wake(): void {
@@ -123,8 +134,8 @@ export class DirectBatcher implements SequenceBatcher {
   #mustWait(ready: readonly Task[]): boolean {
     const { minimumUtilization, delayNs } = this.#options;
     if (minimumUtilization === 0 || delayNs === 0) return false;
-    if (ready.length / this.slots.length >= minimumUtilization) return false;
-    const oldest = Math.min(...ready.map((task) => task.startNs));
+    if (ready.length / this.capacity >= minimumUtilization) return false;
+    const oldest = ready.reduce((least, { startNs }) => Math.min(least, startNs), Number.POSITIVE_INFINITY);
     const left = delayNs - (this.#clock.nowNs() - oldest);
     if (left <= 0) return false;
     this.#timer = this.#clock.setTimer(this.#run, Math.ceil(left / 1e6));

@@ -11,7 +11,9 @@ import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.j
  * follows when it is answered (spec: runtime, section 3.4).
  */
 export class OldestBatcher implements SequenceBatcher {
-  readonly slots: readonly Slot[];
+  readonly capacity: number;
+  readonly slots: Slot[] = [];
+  readonly #runner: InstanceRunner;
   readonly #batcher: BatchScheduler;
   readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
@@ -32,8 +34,19 @@ export class OldestBatcher implements SequenceBatcher {
     this.#inputs = inputs;
     this.#owner = owner;
     this.#clock = clock;
-    this.slots = Array.from({ length: slots }, (_, index) => new Slot(this, index));
-    for (const slot of this.slots) this.#finished.set(slot, () => this.#answered(slot));
+    this.#runner = runner;
+    this.capacity = slots;
+  }
+
+  get healthy(): boolean {
+    return this.#runner.healthy;
+  }
+
+  addSlot(): Slot {
+    const slot = new Slot(this, this.slots.length);
+    this.slots.push(slot);
+    this.#finished.set(slot, () => this.#answered(slot));
+    return slot;
   }
 
   wake(slot: Slot): void {

@@ -11,6 +11,7 @@ import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { Backlog, type BacklogEntry } from './backlog.js';
 import { DirectBatcher } from './direct-batcher.js';
+import { FreeSlots } from './free-slots.js';
 import { OldestBatcher } from './oldest-batcher.js';
 import { SequenceInputs } from './sequence-inputs.js';
 import { FORCED_END, type SequenceBatcher, type SequenceId, type Slot, type SlotOwner } from './slot.js';
@@ -27,6 +28,9 @@ export interface SequenceParts {
   readonly log: Log;
   readonly clock?: Clock;
 }
+
+/** How often instances that are not healthy are looked at while sequences wait, in ns. */
+const RECOVERY_NS = 100_000_000;
 
 interface Active {
   readonly slot: Slot;
@@ -57,9 +61,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   #batchers: readonly SequenceBatcher[];
   /** Batchers of instances that were taken out and still have sequences. */
   readonly #retired = new Map<SequenceBatcher, Retired>();
-  /** Free slots: the lowest index first, spread over the instances. */
-  readonly #free: Slot[] = [];
-  /** Sequences that hold a slot and take further requests. */
+  readonly #free = new FreeSlots();
+  /** Sequences that hold a slot and take further requests; the one that was not used for longest comes first. */
   readonly #active = new Map<SequenceId, Active>();
   readonly #backlog = new Backlog();
   readonly #onTimer = () => this.#timerFired();
@@ -85,10 +88,6 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#makeBatcher = (runner) => this.#batcher(config, plan, runner, inputs);
     this.#runners = parts.runners;
     this.#batchers = parts.runners.map(this.#makeBatcher);
-    const most = this.#batchers[0]?.slots.length ?? 0;
-    for (let index = 0; index < most; index++) {
-      for (const batcher of this.#batchers) this.#free.push(batcher.slots[index]!);
-    }
   }
 
   /** Sequences that hold a slot. */
@@ -106,7 +105,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   enqueue(task: Task): void {
-    if (task.batchSize > 1) {
+    if (task.batchSize > 1 || task.alone) {
       throw invalidArg(
         `inference request to model '${this.#model}' must specify batch-size 1 due to requirements of sequence batcher`,
       );
@@ -127,7 +126,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     if (active !== undefined) {
       active.lastUseNs = this.#clock.nowNs();
-      if (task.sequenceEnd) this.#active.delete(key);
+      this.#active.delete(key);
+      if (!task.sequenceEnd) this.#active.set(key, active);
       this.#put(active.slot, task);
     } else if (waiting !== undefined) {
       this.#backlog.add(waiting, task);
@@ -146,13 +146,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     for (const [runner, batcher] of before) {
       if (!runners.includes(runner)) this.#retire(batcher, () => unused(runner));
     }
-    for (const batcher of this.#batchers) {
-      if ([...before.values()].includes(batcher)) continue;
-      for (const slot of batcher.slots) {
-        this.#heldSlots++;
-        this.release(slot);
-      }
-    }
+    this.#placeWaiting();
   }
 
   stop(): void {
@@ -177,15 +171,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       this.#endIfUnused(slot.batcher, retired);
       return;
     }
-    const next = this.#nextWaiting();
-    if (next === undefined) {
-      this.#heldSlots--;
-      this.#addFree(slot);
-    } else {
-      this.#bind(next.key, slot, next.open);
-      for (const task of next.tasks) slot.queue.push(task);
-      slot.batcher.wake(slot);
-    }
+    this.#heldSlots--;
+    this.#free.add(slot);
+    this.#placeWaiting();
   }
 
   cancelSequence(slot: Slot): void {
@@ -254,9 +242,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   #retire(batcher: SequenceBatcher, unused: () => void): void {
-    const free = this.#free.filter((slot) => slot.batcher === batcher);
-    for (const slot of free) this.#free.splice(this.#free.indexOf(slot), 1);
-    const retired = { held: batcher.slots.length - free.length, unused };
+    const retired = { held: batcher.slots.length - this.#free.forget(batcher), unused };
     this.#retired.set(batcher, retired);
     this.#endIfUnused(batcher, retired);
   }
@@ -308,10 +294,13 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   /** First request of a sequence: into a free slot, or into the backlog. */
   #begin(key: SequenceId, task: Task): void {
-    const slot = this.#free.shift();
+    // Slots of an instance that has recovered belong to those that wait already.
+    if (this.#backlog.length > 0) this.#placeWaiting();
+    const slot = this.#backlog.length > 0 ? undefined : this.#free.take(this.#batchers);
     if (slot === undefined) {
       const entry = this.#backlog.begin(task);
       this.#armTimer(entry.deadlineNs);
+      this.#watchRecovery();
       this.#timer?.ref();
       return;
     }
@@ -347,12 +336,30 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     return undefined;
   }
 
-  #addFree(slot: Slot): void {
-    const rank = (candidate: Slot): number =>
-      candidate.index * this.#batchers.length + this.#batchers.indexOf(candidate.batcher);
-    const own = rank(slot);
-    const position = this.#free.findIndex((candidate) => rank(candidate) > own);
-    this.#free.splice(position < 0 ? this.#free.length : position, 0, slot);
+  /** Gives the free slots to the sequences that wait, oldest first. */
+  #placeWaiting(): void {
+    while (this.#backlog.length > 0) {
+      const slot = this.#free.take(this.#batchers);
+      if (slot === undefined) {
+        this.#watchRecovery();
+        return;
+      }
+      const next = this.#nextWaiting();
+      if (next === undefined) {
+        this.#free.add(slot);
+        return;
+      }
+      this.#heldSlots++;
+      this.#bind(next.key, slot, next.open);
+      for (const task of next.tasks) slot.queue.push(task);
+      slot.batcher.wake(slot);
+    }
+  }
+
+  /** While sequences wait that only an instance which is not healthy has slots for: nobody says when it has recovered. */
+  #watchRecovery(): void {
+    if (this.#batchers.every(({ healthy }) => healthy)) return;
+    this.#armTimer(this.#clock.nowNs() + RECOVERY_NS);
   }
 
   #armTimer(at: number): void {
@@ -371,17 +378,18 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       const error = new TritonError('UNAVAILABLE', 'timeout of the corresponding sequence has been expired');
       for (const task of entry.tasks) task.reject(error, 'REJECTED');
     }
-    let next = this.#backlog.nextDeadline;
+    this.#placeWaiting();
+    this.#armTimer(this.#backlog.nextDeadline);
     for (const [key, { slot, lastUseNs }] of this.iterative ? [] : this.#active) {
       const idleAt = lastUseNs + this.#idleNs;
+      // The others were used later.
       if (idleAt > now) {
-        if (idleAt < next) next = idleAt;
-        continue;
+        this.#armTimer(idleAt);
+        return;
       }
       this.#active.delete(key);
       slot.queue.push(FORCED_END);
       slot.batcher.wake(slot);
     }
-    if (next !== Number.POSITIVE_INFINITY) this.#armTimer(next);
   }
 }

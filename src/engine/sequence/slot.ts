@@ -29,7 +29,14 @@ export class Slot {
 
 /** Executes the requests of the sequences of one instance. */
 export interface SequenceBatcher {
+  /** How many sequences it can hold. */
+  readonly capacity: number;
+  /** Those that were used so far, by index; at most `capacity`. */
   readonly slots: readonly Slot[];
+  /** False while its instance cannot execute anything. */
+  readonly healthy: boolean;
+  /** Makes the next slot. */
+  addSlot(): Slot;
   /** Requests were put into a slot's queue. */
   wake(slot: Slot): void;
   /** A request of a slot is to be executed again: it is no longer on its way. */
