@@ -81,7 +81,6 @@ function checkDuplicates(request: InferenceRequest): void {
     const names = new UniqueNames();
     for (const name of requestedOutputs) if (!names.add(name)) throw exists(request, `output '${name}'`);
   }
-  return undefined;
 }
 
 function exists(request: InferenceRequest, what: string): TritonError {
