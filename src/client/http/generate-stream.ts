@@ -9,6 +9,11 @@ import { errorOfAnswer } from './error-of-answer.js';
 const EVENT_STREAM = 'text/event-stream';
 const SEPARATOR = Buffer.from('\n\n');
 const PREFIX = 'data: ';
+/**
+ * Bytes of events that wait for their reader before reading stops. So many that it never does: undici 7 throws an
+ * assertion out of reach of any handler when a server closes while reading stands still (nodejs/undici issue 5360).
+ */
+const NEVER_PAUSE = 2 ** 40;
 
 /**
  * Server-sent events of a generate_stream request, as they come. Rejects where the server refuses the request as a whole;
@@ -30,6 +35,7 @@ export async function* generateEvents(
       path,
       headers: { 'content-type': 'application/json', ...options.headers },
       body,
+      highWaterMark: NEVER_PAUSE,
       signal: AbortSignal.any(signals),
     });
     const type = String(response.headers['content-type'] ?? '');

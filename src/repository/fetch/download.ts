@@ -4,9 +4,9 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Dispatcher, fetch } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { formatOfFile } from '../file-format.js';
+import { httpRequest } from '../http-request.js';
 import { makeDirectories } from '../make-directories.js';
 import { innermostText, isLasting, mayPass } from '../network-fault.js';
 
@@ -21,14 +21,15 @@ export interface Download {
 
 /** How to download. */
 export interface DownloadOptions {
-  /** Connections; see `proxyDispatcher`. */
-  readonly dispatcher: Dispatcher;
   readonly signal: AbortSignal;
   /** Told as bytes arrive: how many there are now. */
   readonly onProgress?: (bytes: number) => void;
   /** Waiting times before each new attempt that follows one without progress, in ms. */
   readonly delaysMs?: readonly number[];
 }
+
+/** Publishers redirect to their storage; browsers follow as many. */
+const MAX_REDIRECTIONS = 20;
 
 const DELAYS_MS = [500, 1000, 2000, 4000] as const;
 
@@ -88,7 +89,7 @@ async function sizeOf(file: string): Promise<number> {
   return found?.isFile() ? found.size : 0;
 }
 
-async function attempt(file: Download, { dispatcher, signal, onProgress }: DownloadOptions): Promise<void> {
+async function attempt(file: Download, { signal, onProgress }: DownloadOptions): Promise<void> {
   let start = await sizeOf(file.part);
   if (start === file.bytes && start > 0) return;
   if (start > file.bytes) {
@@ -97,25 +98,25 @@ async function attempt(file: Download, { dispatcher, signal, onProgress }: Downl
   }
   const headers: Record<string, string> = { 'accept-encoding': 'identity' };
   if (start > 0) headers['range'] = `bytes=${start}-`;
-  const response = await fetch(file.url, { dispatcher, signal, headers }).catch((reason: unknown) => {
+  const response = await httpRequest(file.url, { signal, headers, redirects: MAX_REDIRECTIONS }).catch((reason) => {
     throw new Interruption(innermostText(reason), { cause: reason });
   });
   if (response.status === 416) {
-    await response.body?.cancel();
+    response.body.destroy();
     await rm(file.part, { force: true });
     throw new Interruption('the server does not know the rest of the file');
   }
-  if (!response.ok) {
-    await response.body?.cancel();
+  if (response.status < 200 || response.status > 299) {
+    response.body.destroy();
     const text = `${file.url} answers ${response.status} ${response.statusText}`.trimEnd();
     if (mayPass(response.status)) throw new Interruption(text);
     throw new TritonError(response.status === 404 ? 'NOT_FOUND' : 'INVALID_ARG', text);
   }
-  const at = response.status === 206 ? rangeStart(response.headers.get('content-range')) : 0;
+  const at = response.status === 206 ? rangeStart(response.headers['content-range']) : 0;
   if (at !== start && at !== 0) throw new Interruption(`${file.url} answers with another part of the file`);
-  const length = response.headers.get('content-length');
-  if (length !== null && at + Number(length) !== file.bytes) {
-    await response.body?.cancel();
+  const length = response.headers['content-length'];
+  if (length !== undefined && at + Number(length) !== file.bytes) {
+    response.body.destroy();
     throw new TritonError(
       'INVALID_ARG',
       `${file.url} has ${at + Number(length)} bytes, not ${file.bytes}: it is not the file that was published`,
@@ -123,21 +124,22 @@ async function attempt(file: Download, { dispatcher, signal, onProgress }: Downl
   }
   const handle = await open(file.part, at === 0 ? 'w' : 'a');
   try {
-    await store(response.body as AsyncIterable<Uint8Array> | null, handle, at, file, onProgress);
+    await store(response.body, handle, at, file, onProgress);
   } finally {
+    response.body.destroy();
     await handle.close();
   }
 }
 
 async function store(
-  body: AsyncIterable<Uint8Array> | null,
+  body: AsyncIterable<Uint8Array>,
   handle: FileHandle,
   start: number,
   file: Download,
   onProgress: DownloadOptions['onProgress'],
 ): Promise<void> {
   let size = start;
-  const chunks = (body ?? emptyBody())[Symbol.asyncIterator]();
+  const chunks = body[Symbol.asyncIterator]();
   for (;;) {
     // Only what the connection does is a reason to try again; what the disk does is not.
     const next = await chunks.next().catch((reason: unknown) => {
@@ -157,9 +159,7 @@ async function store(
   if (size < file.bytes) throw new Interruption(`the connection ended after ${size} of ${file.bytes} bytes`);
 }
 
-async function* emptyBody(): AsyncGenerator<Uint8Array> {}
-
-function rangeStart(header: string | null): number {
+function rangeStart(header: string | undefined): number {
   return Number(/^bytes (\d+)-/.exec(header ?? '')?.[1] ?? Number.NaN);
 }
 

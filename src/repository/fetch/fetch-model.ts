@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { EnvHttpProxyAgent } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { folderFiles } from '../folder-files.js';
 import { SHIPPED_MODELS } from '../init-repository.js';
@@ -55,25 +54,20 @@ export async function fetchModel(model: PublishedModel, options: FetchOptions): 
       `'${options.repository}' has '${model.name}' already; --replace puts the published one in its place`,
     );
   }
-  const dispatcher = new EnvHttpProxyAgent({ headersTimeout: 30_000, bodyTimeout: 60_000 });
   const make = there === undefined ? makeFolderIn : replaceFolderIn;
   const parts = model.files.map((file) => partOf(file, options.cache));
-  try {
-    await make(options.repository, model.name, async (staging, signal) => {
-      for (const [i, file] of model.files.entries()) {
-        const url = options.mirror === undefined ? file.url : mirrored(file.url, options.mirror);
-        const { bytes, sha256 } = file;
-        const onProgress = (size: number): void => options.onProgress?.(file, size);
-        const { delaysMs } = options;
-        const how = { dispatcher, signal, onProgress, ...(delaysMs === undefined ? {} : { delaysMs }) };
-        await download({ url, bytes, sha256, part: parts[i] as string }, how);
-      }
-      for (const [i, file] of model.files.entries()) await place(file, parts[i] as string, staging, signal);
-      await writeFile(path.join(staging, 'config.pbtxt'), model.config);
-    });
-  } finally {
-    await dispatcher.destroy();
-  }
+  await make(options.repository, model.name, async (staging, signal) => {
+    for (const [i, file] of model.files.entries()) {
+      const url = options.mirror === undefined ? file.url : mirrored(file.url, options.mirror);
+      const { bytes, sha256 } = file;
+      const onProgress = (size: number): void => options.onProgress?.(file, size);
+      const { delaysMs } = options;
+      const how = { signal, onProgress, ...(delaysMs === undefined ? {} : { delaysMs }) };
+      await download({ url, bytes, sha256, part: parts[i] as string }, how);
+    }
+    for (const [i, file] of model.files.entries()) await place(file, parts[i] as string, staging, signal);
+    await writeFile(path.join(staging, 'config.pbtxt'), model.config);
+  });
   for (const part of parts) await rm(part, { force: true });
   return { directory, replaced: there !== undefined };
 }

@@ -1,11 +1,12 @@
 /** Who we are to Google: a file of credentials, the machine's own account, or nobody (spec: model repository, 1.9). */
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { request } from 'undici';
 import { invalidArg, TritonError } from '../../protocol/error.js';
+import { httpRequest } from '../http-request.js';
 import { systemText } from '../local.js';
 import { keptToken, postForm, type TokenSource } from './access-token.js';
 import type { Environment } from './object-store.js';
+import { textOf } from './store-request.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_only';
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
@@ -87,11 +88,12 @@ function assertion(email: string, key: string, audience: string, told: string): 
 async function metadataToken(environment: Environment): Promise<string> {
   const host = environment['GCE_METADATA_HOST'] || 'metadata.google.internal';
   const url = `http://${host}/computeMetadata/v1/instance/service-accounts/default/token`;
-  const { statusCode, body } = await request(url, {
+  const { status, body } = await httpRequest(url, {
     headers: { 'metadata-flavor': 'Google' },
     signal: AbortSignal.timeout(METADATA_TIMEOUT_MS),
+    proxies: false,
   });
-  const text = await body.text();
-  if (statusCode !== 200) throw new Error(`HTTP status ${statusCode}`);
+  const text = await textOf(body, 2 ** 20);
+  if (status !== 200) throw new Error(`HTTP status ${status}`);
   return text;
 }

@@ -1,8 +1,8 @@
 /** Keys that Amazon's machines, containers and clusters lend to what runs on them; they expire. */
 import { readFile } from 'node:fs/promises';
-import { request } from 'undici';
+import { httpRequest } from '../http-request.js';
 import type { Environment } from './object-store.js';
-import { readText } from './store-request.js';
+import { readText, textOf } from './store-request.js';
 import { children, childText, readXml } from './xml.js';
 
 /** What a request is signed with. */
@@ -93,9 +93,9 @@ async function machineRole(environment: Environment): Promise<LentKeys> {
 /** These services are on this machine: no proxy is asked. */
 async function ask(method: 'GET' | 'PUT', url: string, headers: Readonly<Record<string, string>>): Promise<string> {
   const signal = AbortSignal.timeout(METADATA_TIMEOUT_MS);
-  const { statusCode, body } = await request(url, { method, headers, signal });
-  const text = await body.text();
-  if (statusCode !== 200) throw new Error(`${url} answered with HTTP status ${statusCode}`);
+  const { status, body } = await httpRequest(url, { method, headers, signal, proxies: false });
+  const text = await textOf(body, 2 ** 20);
+  if (status !== 200) throw new Error(`${url} answered with HTTP status ${status}`);
   return text;
 }
 

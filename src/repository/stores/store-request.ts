@@ -1,7 +1,8 @@
 /** Requests to object stores: over proxies where the environment names them, repeated when a failure may pass. */
+
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { type HttpResponse, httpRequest } from '../http-request.js';
 import { innermostText, isLasting, mayPass } from '../network-fault.js';
 
 /** One request, signed. */
@@ -29,22 +30,24 @@ export class StoreError extends Error {
   }
 }
 
-const DELAYS_MS = [200, 500, 1500] as const;
+/** Most bytes of a listing or a token that are read. */
+const MAX_TEXT_BYTES = 256 * 2 ** 20;
+/** Most bytes of the body of a refusal that are read. */
+const MAX_ERROR_BYTES = 2 ** 20;
 
-let dispatcher: Dispatcher | undefined;
+const DELAYS_MS = [200, 500, 1500] as const;
 
 /**
  * Sends and returns the body of a 2xx answer, undecoded. `sign` is asked anew for each attempt, because signatures hold
  * the time. Rejects with a StoreError.
  */
 export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Promise<Readable> {
-  dispatcher ??= new EnvHttpProxyAgent({ connectTimeout: 10_000, headersTimeout: 30_000, bodyTimeout: 60_000 });
   for (let tries = 0; ; tries++) {
     const { url, ...call } = await sign();
     const delay = DELAYS_MS[tries];
-    let answer: Dispatcher.ResponseData;
+    let answer: HttpResponse;
     try {
-      answer = await request(url, { method: 'GET', ...call, dispatcher });
+      answer = await httpRequest(url, call);
     } catch (cause) {
       if (delay === undefined || isLasting(cause)) {
         const { host } = new URL(url);
@@ -53,9 +56,9 @@ export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Prom
       await sleep(delay);
       continue;
     }
-    const { statusCode: status, headers, body } = answer;
+    const { status, headers, body } = answer;
     if (status >= 200 && status < 300) return body;
-    const text = await body.text().catch(() => '');
+    const text = await textOf(body, MAX_ERROR_BYTES).catch(() => '');
     if (delay !== undefined && mayPass(status)) await sleep(delay);
     else throw new StoreError(`HTTP status ${status}`, status, text, headers);
   }
@@ -66,13 +69,23 @@ export async function readText(sign: () => Promise<StoreCall> | StoreCall): Prom
   for (let tries = 0; ; tries++) {
     const body = await openBody(sign);
     try {
-      const chunks: Buffer[] = [];
-      for await (const chunk of body) chunks.push(chunk as Buffer);
-      return Buffer.concat(chunks).toString();
+      return await textOf(body, MAX_TEXT_BYTES);
     } catch (cause) {
       const delay = DELAYS_MS[tries];
       if (delay === undefined) throw new StoreError(innermostText(cause), 0, '', {}, { cause });
       await sleep(delay);
     }
   }
+}
+
+/** The whole of a body as text. Throws an Error when it is larger than `maxBytes`. */
+export async function textOf(body: Readable, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString();
 }
