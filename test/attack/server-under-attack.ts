@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
@@ -39,7 +39,10 @@ export class ServerUnderAttack {
     const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
     const all = [...nodeArgs, PROGRAM, 'serve', `--model-repository=${repository}`, ...ports, ...args];
     const server = new ServerUnderAttack(spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] }));
+    const logFile = args.find((arg) => arg.startsWith('--log-file='))?.slice('--log-file='.length);
     while (!server.output.includes('Started Metrics')) {
+      // The log goes to the file then, and nothing to the standard streams.
+      if (logFile !== undefined && existsSync(logFile)) server.output = readFileSync(logFile, 'utf8');
       if (server.ended !== undefined) throw new Error(`the server ended: ${server.output}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

@@ -24,7 +24,7 @@ const seeds =
   values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, i) => i + 1) : [Number(values.seed)];
 let failed = 0;
 for (const seed of seeds) {
-  const { right, refused, injected, problems } = await runFaults(
+  const { right, refused, injected, faults, problems } = await runFaults(
     seed,
     Number(values.seconds),
     hasPython ? values.python : undefined,
@@ -32,6 +32,7 @@ for (const seed of seeds) {
   console.log(
     `seed ${seed}: ${injected} faults, ${right} right responses, ${refused} refused, ${problems.length} problems`,
   );
+  console.log(`  ${faults.join(', ')}`);
   for (const problem of problems) console.log(`  PROBLEM ${problem}`);
   if (problems.length > 0) failed++;
 }

@@ -26,8 +26,9 @@ export interface FaultRun {
   readonly seed: number;
   readonly right: number;
   readonly refused: number;
-  /** Faults that were injected. */
+  /** Faults that were injected: all, and how many of which, as `ENOSPC write 3`. */
   readonly injected: number;
+  readonly faults: readonly string[];
   /** What is wrong; empty when the server held. */
   readonly problems: readonly string[];
 }
@@ -40,7 +41,7 @@ export async function runFaults(seed: number, seconds: number, python: string | 
   const report = path.join(folder, 'report');
   mkdirSync(temporary, { recursive: true });
   const models = writeModels(repository, python !== undefined);
-  const mark = `TRITON_FAULTS=${seed},${4 + (seed % 5) * 4},${report}`;
+  const mark = `TRITON_FAULTS=${seed},${2 + (seed % 5) * 2},${report}`;
   const poll = seed % 2 === 0;
   const problems: string[] = [];
   const before = { ...process.env };
@@ -89,14 +90,13 @@ export async function runFaults(seed: number, seconds: number, python: string | 
     ...processesMarked(mark).map(({ pid, command }) => `process ${pid} is left: ${command}`),
   );
   problems.push(...readdirSync(temporary).map((name) => `temporary file ${name} is left`));
-  const injected = existsSync(report)
-    ? [...readFileSync(report, 'utf8').matchAll(/ (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
-    : 0;
+  const faults = existsSync(report) ? readFileSync(report, 'utf8').trim().split('\n') : [];
+  const injected = faults.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   if (injected === 0) problems.push('no fault was injected: the run proves nothing');
   if (workload.observed.right === 0) problems.push('nothing was served while calls failed');
   rmSync(folder, { recursive: true, force: true });
   const { right, refused } = workload.observed;
-  return { seed, right, refused, injected, problems };
+  return { seed, right, refused, injected, faults, problems };
 }
 
 /** Kills one process of a Python model, as the kernel does when memory is short. */
