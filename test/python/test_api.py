@@ -1,11 +1,17 @@
 """Checks of triton_python_backend_utils that need no server. Run by test/python-api.test.ts."""
 
+import fcntl
 import gc
+import json
 import os
+import socket
 import struct
+import subprocess
 import sys
 import tempfile
+import types
 import unittest
+from random import Random
 
 import numpy as np
 
@@ -17,7 +23,7 @@ from triton_runtime import byte_strings, dlpack  # noqa: E402
 from triton_runtime.memory import InputMemory, OutputMemory  # noqa: E402
 from triton_runtime.tensor import Tensor, settle_moves  # noqa: E402
 from triton_runtime.traceback_text import traceback_text  # noqa: E402
-from triton_runtime.wire import Reader, Writer  # noqa: E402
+from triton_runtime.wire import FrameError, Reader, Writer  # noqa: E402
 
 NUMERIC = [
     ("TYPE_BOOL", 1, np.bool_),
@@ -290,6 +296,105 @@ class SharedMemory(unittest.TestCase):
         gc.collect()
         inputs.wait_for_much()
         self.assertEqual(inputs.take_released(), [0])
+
+
+class Garbage(unittest.TestCase):
+    """Bytes that are no frames, from the server to a process."""
+
+    def test_reading_fields_of_any_bytes_raises_frame_errors_only(self):
+        random = Random(11)
+        inputs, _ = memories()
+        self.addCleanup(lambda: [file.close() for file in inputs.files])
+        channel = types.SimpleNamespace(inputs=inputs)
+        writer = Writer(0)
+        writer.raw(struct.pack("<IIQB", 1, 0, 0, 0))
+        writer.u64(5)
+        writer.text("id")
+        writer.text("{}")
+        writer.u16(1)
+        writer.text("OUT")
+        writer.u8(0)
+        writer.u16(1)
+        pb_utils.Tensor("IN", np.arange(4))._write(writer, memories())
+        valid = b"".join(bytes(part) for part in writer.parts)[1:]
+        read = 0
+        for _ in range(5000):
+            data = bytearray(valid[: random.randrange(len(valid))] if random.random() < 0.2 else valid)
+            for _ in range(random.randint(1, 4)):
+                if data:
+                    data[random.randrange(len(data))] = random.choice((255, random.randrange(256)))
+            try:
+                pb_utils.InferenceRequest._read(Reader(data), channel, False, {})
+                read += 1
+            except (FrameError, ValueError, OSError):
+                # Beyond the end of the frame or of the shared memory.
+                pass
+        self.assertGreater(read, 0)
+
+    def end_of_process(self, socket_bytes, pipe_bytes):
+        """Starts a model's process, sends bytes, and returns its status and what it printed."""
+        ours, theirs = socket.socketpair()
+        pipe, pipe_end = socket.socketpair()
+        files = [tempfile.TemporaryFile() for _ in range(2)]
+        held = (theirs, pipe_end, *files)
+
+        def connect():
+            copies = [fcntl.fcntl(file.fileno(), fcntl.F_DUPFD, 20) for file in held]
+            for number, copy in enumerate(copies, 3):
+                os.dup2(copy, number)
+
+        script = os.path.join(_ROOT, "python", "run_model.py")
+        process = subprocess.Popen(
+            [sys.executable, script], preexec_fn=connect, close_fds=False, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        for file in held:
+            file.close()
+        try:
+            with ours, pipe:
+                ours.sendall(socket_bytes)
+                if pipe_bytes:
+                    pipe.sendall(pipe_bytes)
+                _, errors = process.communicate(timeout=60)
+            return process.returncode, errors.decode()
+        finally:
+            process.kill()
+
+    def test_a_process_that_cannot_read_ends_and_says_why(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "waiting.py"), "w") as file:
+                file.write("class TritonPythonModel:\n    pass\n")
+            settings = {
+                "mode": "serve",
+                "decoupled": False,
+                "model_name": "waiting",
+                "version_directory": folder,
+                "model_file": "waiting.py",
+                "module": "waiting",
+                "search_path": [folder],
+                "instance": "waiting_0",
+                "max_frame_bytes": 1 << 20,
+                "model_config": "",
+                "arguments": {},
+            }
+            text = json.dumps(settings).encode()
+            init = struct.pack("<IBI", 5 + len(text), 1, len(text)) + text
+            cases = [
+                (init + struct.pack("<IB", 1, 77), b"", "unknown kind 77"),
+                (init + struct.pack("<I", 1 << 30), b"", "announces a frame of 1073741824 bytes"),
+                (init + struct.pack("<IBI", 5, 2, 1), b"", "beyond the end of a frame"),
+                (init + struct.pack("<IBIHI", 11, 2, 1, 1, 0), b"", "beyond the end of a frame"),
+                (init, struct.pack("<IB", 1, 99), "unknown kind 99"),
+                (init, struct.pack("<I", 1 << 31), "announces a frame of 2147483648 bytes"),
+                (init, struct.pack("<IBIQ", 13, 23, 1, 64), "KeyError: 64"),
+                (struct.pack("<IB", 1, 9), b"", "not that of the start"),
+            ]
+            random = Random(7)
+            for _ in range(4):
+                cases.append((init + random.randbytes(200) + bytes((255,) * 8), b"", ""))
+            for socket_bytes, pipe_bytes, reason in cases:
+                status, errors = self.end_of_process(socket_bytes, pipe_bytes)
+                self.assertEqual(status, 1, errors)
+                self.assertIn(reason, errors)
 
 
 class Objects(unittest.TestCase):
