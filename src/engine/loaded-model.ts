@@ -9,6 +9,7 @@ import { activeRunners, closeInstances, type ModelInstance } from './lifecycle/m
 import type { Log } from './log.js';
 import type { ModelPlan } from './model-plan.js';
 import { RequestLog } from './request/request-log.js';
+import type { RequestMemory } from './request/request-memory.js';
 import { validateRequest } from './request/validate-request.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
 import type { InstanceRunner } from './schedule/instance-runner.js';
@@ -33,6 +34,8 @@ export interface LoadedModelParts {
   readonly loadNumber: number;
   /** The response cache, where the server has one: what it keeps of this version goes with it. */
   readonly cache: LocalCache | undefined;
+  /** Counts the requests of clients; absent = they are not limited. */
+  readonly requestMemory: RequestMemory | undefined;
 }
 
 let loads = 0;
@@ -145,12 +148,19 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   #submit(request: InferenceRequest, onResponse: ResponseHandler, onCounted?: StepCounted, pace?: Pace): Task {
     const validated = validateRequest(this.plan, request);
     const task = new Task(this, request, validated, onResponse, onCounted, pace);
+    const memory = onCounted === undefined ? this.#parts.requestMemory : undefined;
+    if (memory !== undefined) task.heldBytes = memory.admit(request.id, validated.inputs);
     if (this.log.isVerbose?.(1)) {
       const levels = this.config.dynamic_batching?.priority_levels ?? 0n;
       task.verbose = new RequestLog(this.log, this.plan, levels, request, validated);
     }
-    if (task.trace === undefined && task.verbose === undefined) this.scheduler.enqueue(task);
-    else this.#enqueueWatched(task);
+    try {
+      if (task.trace === undefined && task.verbose === undefined) this.scheduler.enqueue(task);
+      else this.#enqueueWatched(task);
+    } catch (reason) {
+      memory?.release(task.heldBytes);
+      throw reason;
+    }
     this.#outstanding++;
     this.statistics.series.pending++;
     return task;
@@ -168,7 +178,8 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     }
   }
 
-  released(_task: Task): void {
+  released({ heldBytes }: Task): void {
+    if (heldBytes > 0) this.#parts.requestMemory?.release(heldBytes);
     this.release();
   }
 

@@ -1,6 +1,7 @@
 import type { Backend } from '../backends/backend.js';
 import type { CacheSetting } from './cache/create-cache.js';
 import type { Log } from './log.js';
+import type { RequestMemory } from './request/request-memory.js';
 import type { AvailableResource } from './schedule/rate-limiter.js';
 import type { LatencyOptions } from './statistics/latencies.js';
 
@@ -54,5 +55,7 @@ export interface EngineOptions {
   readonly rateLimit?: { readonly resources: readonly AvailableResource[] };
   /** Latencies that are kept beside the counters. Default: none. */
   readonly latencies?: LatencyOptions;
+  /** What the requests of clients may have together. Default: no limit. */
+  readonly requestMemory?: RequestMemory;
   readonly log: Log;
 }

@@ -1,3 +1,4 @@
+import { RequestMemory } from '../engine/request/request-memory.js';
 import { TritonError } from '../protocol/error.js';
 import type { DecodeOptions } from '../protocol/infer/output-form.js';
 import { ByteBudget } from '../transport/byte-budget.js';
@@ -45,7 +46,12 @@ export async function startServer(
   log: ServerLog = new ServerLog({ ...options.log }),
 ): Promise<RunningServer> {
   const metadata = serverMetadata(options);
-  const engine = await startEngine(options, log);
+  const budgets = {
+    requests: new ByteBudget(options.requestMemoryLimit || Number.POSITIVE_INFINITY),
+    responses: new ByteBudget(options.responseMemoryLimit || Number.POSITIVE_INFINITY),
+  };
+  const requestMemory = new RequestMemory(budgets.requests);
+  const engine = await startEngine(options, log, requestMemory);
   const created = engine.hasRepository;
   if (created) logEngineTables(log, engine);
   if (options.metrics.enabled && options.metrics.cpu) log.info('Collecting CPU metrics');
@@ -63,17 +69,17 @@ export async function startServer(
     logSettings: new LogSettingsStore(log),
     tracer: new Tracer(options.trace, log),
     sharedMemory,
-    budgets: {
-      requests: new ByteBudget(options.requestMemoryLimit || Number.POSITIVE_INFINITY),
-      responses: new ByteBudget(options.responseMemoryLimit || Number.POSITIVE_INFINITY),
-    },
+    budgets,
     decoding: {
       http: decodeOptions(options.http.maxInputSize, sharedMemory, options),
       grpc: decodeOptions(GRPC_MAX_MESSAGE_BYTES, sharedMemory, options),
     },
   };
   const metrics = options.metrics.enabled
-    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes, () => log.dropped)
+    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes, () => ({
+        logRecords: log.dropped,
+        requests: requestMemory.refused,
+      }))
     : undefined;
   const endpoints = await startEndpoints(context, engine, metrics);
   engine.beginPolling();

@@ -1,4 +1,5 @@
 import { Engine } from '../engine/engine.js';
+import type { RequestMemory } from '../engine/request/request-memory.js';
 import type { LatencyOptions } from '../engine/statistics/latencies.js';
 import { TritonError } from '../protocol/error.js';
 import type { ServerLog } from './log/server-log.js';
@@ -6,7 +7,11 @@ import type { ServerOptions } from './options/server-options.js';
 import { type ServedEngine, UnavailableEngine } from './served-engine.js';
 
 /** Starts the engine that the options describe, or what stands for one that could not be made. */
-export async function startEngine(options: ServerOptions, log: ServerLog): Promise<ServedEngine> {
+export async function startEngine(
+  options: ServerOptions,
+  log: ServerLog,
+  requestMemory: RequestMemory,
+): Promise<ServedEngine> {
   const refusal = directoryRefusal(options);
   if (refusal !== undefined) {
     return new UnavailableEngine(refusal, async () => log.info('No server context available. Exiting immediately.'));
@@ -29,6 +34,7 @@ export async function startEngine(options: ServerOptions, log: ServerLog): Promi
     modelLoadRetries: options.modelLoadRetryCount,
     ...(options.rateLimit ? { rateLimit: { resources: options.rateLimitResources } } : {}),
     ...(options.metrics.enabled ? { latencies: latencyOptions(options) } : {}),
+    requestMemory,
     log,
   });
   if (engine.hasRepository || engine.startError === undefined) return engine;

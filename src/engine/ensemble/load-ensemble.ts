@@ -86,6 +86,7 @@ export async function loadEnsemble(
     log,
     loadNumber,
     cache,
+    requestMemory: options.requestMemory,
   });
 }
 

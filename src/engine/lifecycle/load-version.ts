@@ -128,6 +128,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       log,
       loadNumber,
       cache: context.cache,
+      requestMemory: options.requestMemory,
     });
   } catch (reason) {
     counters.release(series);

@@ -71,6 +71,8 @@ export class Task implements ExecutionRequest, PendingRequest {
   batcherNs: number;
   /** Point in time at which the queue's policy ends the wait, in ns; 0 = never. */
   deadlineNs = 0;
+  /** Bytes that were taken for it from the budget of all requests. */
+  heldBytes = 0;
   /** The final response went out. */
   finished = false;
   /** An error was answered that counts as a failure of the model. */

@@ -46,6 +46,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'nv_gpu_power_limit',
   'nv_energy_consumption',
   'nv_log_record_lost',
+  'nv_request_memory_refused',
 ]);
 
 /** True for a name that the server's own metrics have, with the endings of the samples of summaries and histograms too. */

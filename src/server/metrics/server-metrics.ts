@@ -12,13 +12,23 @@ const FAILURE_NAME = 'nv_inference_request_failure';
 const FAILURE_HELP = 'Number of failed inference requests, all batch sizes';
 const FIRST_RESPONSE_HELP = 'Duration from request to first response in milliseconds';
 
+/** What the server had to let go so far. */
+export interface ServerLosses {
+  /** Records of the log that could not be written. */
+  readonly logRecords: number;
+  /** Requests beyond `--request-memory-limit`. */
+  readonly requests: number;
+}
+
+const NO_LOSSES: ServerLosses = { logRecords: 0, requests: 0 };
+
 /** Everything that /metrics shows, as text on demand. */
 export class ServerMetrics {
   readonly #engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>;
   readonly #options: MetricsOptions;
   readonly #machine: MachineGauges | undefined;
   readonly #pinnedPoolBytes: number;
-  readonly #lostLogRecords: () => number;
+  readonly #losses: () => ServerLosses;
   /** Labels never change while a version is loaded: made once per configuration. */
   readonly #labels = new WeakMap<ModelConfig, string>();
 
@@ -26,10 +36,9 @@ export class ServerMetrics {
     engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>,
     options: MetricsOptions,
     pinnedPoolBytes: number,
-    /** Records of the log that could not be written so far. */
-    lostLogRecords: () => number = () => 0,
+    losses: () => ServerLosses = () => NO_LOSSES,
   ) {
-    this.#lostLogRecords = lostLogRecords;
+    this.#losses = losses;
     this.#engine = engine;
     this.#options = options;
     this.#pinnedPoolBytes = pinnedPoolBytes;
@@ -47,7 +56,7 @@ export class ServerMetrics {
       text += this.#modelFamily(family, all, counting);
       if (family === COUNTERS[0]) text += familyText(FAILURE_NAME, 'counter', FAILURE_HELP, failures(all, counting));
     }
-    text += this.#lostRecords();
+    text += this.#lossFamilies();
     text += customFamilies(custom, 'COUNTER');
     for (const family of GAUGES) text += this.#modelFamily(family, all, true);
     text += this.#pinnedPool() + this.#machineFamilies() + customFamilies(custom, 'GAUGE');
@@ -56,12 +65,15 @@ export class ServerMetrics {
     return this.#options.summaryLatencies ? text + this.#summaries(all) : text;
   }
 
-  /** Triton has no such family: it appears with the first record that is lost. */
-  #lostRecords(): string {
-    const lost = this.#lostLogRecords();
-    if (lost === 0) return '';
-    const help = 'Number of log records that could not be written and were dropped';
-    return familyText('nv_log_record_lost', 'counter', help, [['', lost]]);
+  /** Triton has no such families: each appears with the first record or request that is lost. */
+  #lossFamilies(): string {
+    const { logRecords, requests } = this.#losses();
+    const family = (name: string, help: string, lost: number): string =>
+      lost === 0 ? '' : familyText(name, 'counter', help, [['', lost]]);
+    return (
+      family('nv_log_record_lost', 'Number of log records that could not be written and were dropped', logRecords) +
+      family('nv_request_memory_refused', 'Number of requests refused because of --request-memory-limit', requests)
+    );
   }
 
   stop(): void {
