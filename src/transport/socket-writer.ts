@@ -25,7 +25,7 @@ let waiting: SocketWriter[] = [];
 function flushWaiting(): void {
   const writers = waiting;
   waiting = [];
-  for (const writer of writers) writer.flush();
+  for (const writer of writers) writer.flushContained();
 }
 
 /**
@@ -42,6 +42,8 @@ export class SocketWriter {
   #openStart = 0;
   #openEnd = 0;
   #scheduled = false;
+  /** Bytes that the socket was given so far. */
+  #handedOver = 0;
 
   constructor(socket: Duplex) {
     this.#socket = socket;
@@ -50,6 +52,12 @@ export class SocketWriter {
   /** Bytes not yet taken by the system. */
   get backlog(): number {
     return this.#size + this.#socket.writableLength;
+  }
+
+  /** Changes whenever the system has taken something. */
+  get progress(): number {
+    const { _handle: handle } = this.#socket as Duplex & { _handle?: { readonly writeQueueSize?: number } | null };
+    return this.#handedOver - this.#socket.writableLength - (handle?.writeQueueSize ?? 0);
   }
 
   /** True while the socket asks to wait for its `drain` event. */
@@ -129,6 +137,7 @@ export class SocketWriter {
     this.#size = 0;
     const socket = this.#socket;
     if (!socket.writable) return;
+    this.#handedOver += size;
     if (pieces.length === 1) {
       socket.write(pieces[0]!);
       return;
@@ -140,6 +149,15 @@ export class SocketWriter {
     socket.cork();
     for (const piece of pieces) socket.write(piece);
     socket.uncork();
+  }
+
+  /** Flushes; whatever goes wrong ends this connection, and the others are flushed too. */
+  flushContained(): void {
+    try {
+      this.flush();
+    } catch (error) {
+      this.#socket.destroy(error as Error);
+    }
   }
 
   /**

@@ -1,14 +1,14 @@
+import type { ByteBudget } from '../byte-budget.js';
+import { ByteQueue } from '../byte-queue.js';
 import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.js';
+import { Http2Error } from '../http2/protocol.js';
 import { type CallHead, fieldOf, metadataOf } from './call-head.js';
-import {
-  compressMessage,
-  decompressMessage,
-  encodingForLevel,
-  type GrpcEncoding,
-  isGrpcEncoding,
-} from './compression.js';
+import { compressMessage, encodingForLevel, type GrpcEncoding, isGrpcEncoding } from './compression.js';
 import type { GrpcCall, GrpcCompressionLevel, GrpcMethod, GrpcStreamListener } from './grpc-api.js';
-import { type MessageFault, MessageReader, type MessageSink } from './message-reader.js';
+import { inflateMessage } from './inflate-message.js';
+import { type MessageFault, MessageReader } from './message-reader.js';
+import { inNextTurn, mayHandle, type TurnTaker } from './message-turns.js';
+import { RequestCharge } from './request-charge.js';
 import type { ResponseHeaders } from './response-headers.js';
 import { Status } from './status.js';
 
@@ -21,11 +21,17 @@ const MAX_DELAY = 2_147_483_647;
 export interface CallContext {
   readonly headers: ResponseHeaders;
   readonly maxReceiveMessageSize: number;
+  readonly maxInflatedMessageSize: number;
+  readonly readTimeoutMs: number;
+  readonly requestBudget: ByteBudget | undefined;
   readonly onHandlerError: (error: unknown) => void;
 }
 
+/** Bytes before each message. */
+const PREFIX_SIZE = 5;
+
 /** One call: the stream below, the method above. */
-export class Call implements GrpcCall, Http2StreamListener, MessageSink {
+export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   readonly deadlineMs: number | undefined;
 
   readonly #stream: Http2ServerStream;
@@ -33,6 +39,7 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
   readonly #context: CallContext;
   readonly #method: GrpcMethod;
   readonly #reader: MessageReader;
+  readonly #charge: RequestCharge;
   #listener: GrpcStreamListener | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** The only message of a unary call. */
@@ -45,14 +52,18 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
   #drained = true;
   // Messages coming in
   #paused = false;
-  /** Messages that came while paused, and their end. */
-  #held: Uint8Array[] = [];
+  /** What came while messages could not be handed over. It is not cut into messages before: that would cost more. */
+  #input: ByteQueue | undefined;
+  /** Inside `#read`: what the listener does there is seen by it. */
+  #reading = false;
   #ended = false;
   #endHandled = false;
   /** Bytes of the stream's window not given back yet. */
   #unread = 0;
-  /** Decompression of what came last; later messages wait for it. */
-  #decoding: Promise<void> | undefined;
+  /** A message is being decompressed; later ones wait. */
+  #inflating = false;
+  /** Bytes of the message that is being handed over, unless somebody retains them. */
+  #current = 0;
   // Messages going out
   #encoding: GrpcEncoding | undefined;
   #compressing: Promise<void> | undefined;
@@ -63,7 +74,8 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
     this.#head = head;
     this.#method = method;
     this.#context = context;
-    this.#reader = new MessageReader(context.maxReceiveMessageSize, this);
+    this.#reader = new MessageReader(context.maxReceiveMessageSize);
+    this.#charge = new RequestCharge(context.requestBudget);
     const { timeoutMs } = head;
     if (timeoutMs === undefined) this.deadlineMs = undefined;
     else {
@@ -113,6 +125,12 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
   send(message: Uint8Array | readonly Uint8Array[]): boolean {
     if (this.#finished || this.#cancelled) return true;
     const parts = message instanceof Uint8Array ? [message] : message;
+    let size = PREFIX_SIZE;
+    for (const part of parts) size += part.length;
+    if (!this.#stream.admits(size)) {
+      this.#abandon(Status.UNAVAILABLE, `too many bytes of responses wait to be read: ${size} more are not kept`);
+      return true;
+    }
     const starts = !this.#started;
     this.#started = true;
     if (starts) {
@@ -123,7 +141,7 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
       );
     }
     if (this.#encoding !== undefined || this.#compressing !== undefined) return this.#sendCompressed(parts);
-    return this.#sendFramed(parts, 0);
+    return this.#sendFramed(parts, size, 0);
   }
 
   onDrain(listener: () => void): void {
@@ -138,7 +156,13 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
     this.#release();
     const end = () => this.#stream.sendHeaders(this.#context.headers.end(status, message, !this.#started), true);
     if (this.#compressing === undefined) end();
-    else void this.#compressing.then(end);
+    else void this.#compressing.then(() => this.#guard(end));
+  }
+
+  retain(): () => void {
+    const bytes = this.#current;
+    this.#current = 0;
+    return this.#charge.retain(bytes);
   }
 
   onCancel(listener: () => void): void {
@@ -155,34 +179,58 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#handOver();
+    this.readOn();
   }
 
   // From the stream
 
   onData(bytes: Buffer, start: number, end: number): void {
-    if (this.#finished || this.#cancelled) {
-      this.#stream.consumed(end - start);
+    const size = end - start;
+    if (this.#over) {
+      this.#stream.consumed(size);
       return;
     }
-    this.#unread += end - start;
-    const fault = this.#reader.push(bytes, start, end);
-    if (fault !== undefined) this.#refuse(fault);
-    this.#giveBack();
+    this.#unread += size;
+    if (!this.#charge.take(size)) {
+      this.#refuseForMemory();
+      return;
+    }
+    const at = this.#input === undefined && !this.#reading ? this.#read(bytes, start, end) : start;
+    if (at < end && !this.#over) {
+      this.#input ??= new ByteQueue();
+      this.#input.add([bytes.subarray(at, end)], end - at);
+    }
+    this.#afterRead();
   }
 
   onEnd(): void {
-    if (this.#finished || this.#cancelled) return;
-    if (this.#reader.unfinished) {
-      this.finish(Status.INTERNAL, 'Stream ended inside a message');
-      return;
-    }
+    if (this.#over) return;
     this.#ended = true;
-    if (this.#decoding === undefined) this.#handOver();
+    this.#afterRead();
   }
 
   onAbort(): void {
+    // Also where the call has finished, and its last bytes still waited.
+    clearTimeout(this.#timer);
     this.#cancel();
+  }
+
+  onFinished(): void {
+    clearTimeout(this.#timer);
+  }
+
+  get incomplete(): boolean {
+    if (this.#ended || this.#over || this.#paused || this.#inflating || this.#input !== undefined) return false;
+    return this.#method.kind === 'unary' || this.#reader.unfinished;
+  }
+
+  onStalled(): void {
+    const ms = this.#context.readTimeoutMs;
+    this.#abandon(Status.UNAVAILABLE, `the request is incomplete and has made no progress for ${ms} ms`);
+  }
+
+  get #over(): boolean {
+    return this.#finished || this.#cancelled;
   }
 
   #armTimer(ms: number): void {
@@ -198,8 +246,18 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
   }
 
   #onDeadline(): void {
-    if (this.#finished || this.#cancelled) return;
-    const end = this.#context.headers.end(Status.DEADLINE_EXCEEDED, 'Deadline Exceeded', !this.#started);
+    // What has been given and not taken in time is dropped: nobody waits for it any more.
+    if (this.#finished) this.#stream.reset(Http2Error.CANCEL);
+    else if (this.#stream.queued > 0) {
+      this.#stream.reset(Http2Error.CANCEL);
+      this.#cancel();
+    } else this.#abandon(Status.DEADLINE_EXCEEDED, 'Deadline Exceeded');
+  }
+
+  /** Ends the call from this side; for the method that is a cancellation. */
+  #abandon(status: number, message: string): void {
+    if (this.#over) return;
+    const end = this.#context.headers.end(status, message, !this.#started);
     this.#cancel();
     this.#stream.sendHeaders(end, true);
   }
@@ -213,16 +271,20 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
     for (const listener of listeners) this.#guard(listener);
   }
 
-  /** The call takes no more messages. */
+  /** The call takes no more messages. Its timer runs on until all has been sent. */
   #release(): void {
-    clearTimeout(this.#timer);
-    this.#held = [];
+    this.#input = undefined;
     this.#message = undefined;
+    this.#charge.close();
     this.#stream.consumed(this.#unread);
     this.#unread = 0;
     const listeners = this.#drainListeners;
     this.#drainListeners = undefined;
     if (listeners !== undefined) for (const listener of listeners) this.#guard(listener);
+  }
+
+  #refuseForMemory(): void {
+    this.#abandon(Status.UNAVAILABLE, 'the server holds too many bytes of requests; try again later');
   }
 
   #refuse(fault: MessageFault): void {
@@ -234,94 +296,114 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
     this.finish(Status.RESOURCE_EXHAUSTED, `Received message larger than max (${fault.size} vs. ${max})`);
   }
 
-  /** A message, from the reader. */
-  onMessage(message: Uint8Array, compressed: boolean): void {
-    if (this.#finished || this.#cancelled) return;
-    if (!compressed && this.#decoding === undefined) {
-      this.#take(message);
+  /** Reads messages from `bytes[start, end)` as far as they can be handed over; returns where it stopped. */
+  #read(bytes: Uint8Array, start: number, end: number): number {
+    const reader = this.#reader;
+    const stream = this.#method.kind === 'stream';
+    this.#reading = true;
+    let at = start;
+    while (at < end && !this.#paused && !this.#inflating && !this.#over) {
+      if (stream && !mayHandle()) {
+        inNextTurn(this);
+        break;
+      }
+      at = reader.read(bytes, at, end);
+      if (reader.fault !== undefined) this.#refuse(reader.fault);
+      else if (reader.message !== undefined) this.#onMessage(reader.message, reader.compressed);
+    }
+    this.#reading = false;
+    return at;
+  }
+
+  /** Goes on with what has been held back. */
+  readOn(): void {
+    if (this.#reading || this.#over) return;
+    const input = this.#input;
+    while (input !== undefined && !this.#over) {
+      const piece = input.peek();
+      const read = this.#read(piece, 0, piece.length);
+      input.drop(read);
+      if (read < piece.length) break;
+      if (input.size === 0) this.#input = undefined;
+      if (this.#input === undefined) break;
+    }
+    this.#afterRead();
+  }
+
+  #onMessage(message: Uint8Array, compressed: boolean): void {
+    if (!compressed) {
+      this.#take(message, message.length + PREFIX_SIZE);
       return;
     }
-    const decoded = compressed ? this.#decode(message) : Promise.resolve(message);
-    const before = this.#decoding;
-    let done: Promise<void> | undefined;
-    done = (async () => {
-      await before;
-      const plain = await decoded;
-      if (plain !== undefined && !this.#finished && !this.#cancelled) this.#take(plain);
-      if (this.#decoding !== done) return;
-      this.#decoding = undefined;
-      this.#giveBack();
-      if (this.#ended) this.#handOver();
-    })();
-    this.#decoding = done;
+    this.#inflating = true;
+    void this.#inflate(message).then((plain) => {
+      this.#inflating = false;
+      this.#charge.give(message.length + PREFIX_SIZE);
+      if (plain !== undefined && !this.#over) this.#take(plain, plain.length);
+      this.readOn();
+    });
   }
 
   /** Undefined: the call was ended because the message cannot be read. */
-  async #decode(message: Uint8Array): Promise<Uint8Array | undefined> {
+  async #inflate(message: Uint8Array): Promise<Uint8Array | undefined> {
     const { encoding } = this.#head;
     if (!isGrpcEncoding(encoding)) {
       if (encoding === 'identity') this.finish(Status.INTERNAL, 'Compressed message without an encoding');
       else this.finish(Status.UNIMPLEMENTED, `Compression algorithm '${encoding}' is not supported`);
       return undefined;
     }
-    const max = this.#context.maxReceiveMessageSize;
-    try {
-      return await decompressMessage(encoding, message, max);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-        this.finish(Status.RESOURCE_EXHAUSTED, `Received message larger than max (more than ${max})`);
-      } else this.finish(Status.INTERNAL, `Decompression of the message failed: ${(error as Error).message}`);
-      return undefined;
-    }
+    const max = this.#context.maxInflatedMessageSize;
+    const result = await inflateMessage(encoding, message, max, this.#charge);
+    if (result instanceof Uint8Array) return result;
+    if (result === 'noMemory') this.#refuseForMemory();
+    else if (result === 'tooLarge') {
+      this.finish(Status.RESOURCE_EXHAUSTED, `Received message larger than max (more than ${max})`);
+    } else this.finish(Status.INTERNAL, `Decompression of the message failed: ${result.corrupt}`);
+    return undefined;
   }
 
-  /** A message is there to be handed over. */
-  #take(message: Uint8Array): void {
-    if (this.#method.kind === 'unary') {
-      if (this.#message === undefined) this.#message = message;
-      else this.finish(Status.INTERNAL, 'More than one request message');
-    } else if (this.#paused || this.#held.length > 0) this.#held.push(message);
-    else this.#guard(() => this.#listener?.onMessage(message));
+  /** A message is there to be handed over, which is counted with so many bytes. */
+  #take(message: Uint8Array, counted: number): void {
+    if (this.#method.kind === 'stream') this.#hand(counted, () => this.#listener?.onMessage(message));
+    else if (this.#message === undefined) {
+      this.#message = message;
+      this.#current = counted;
+    } else this.finish(Status.INTERNAL, 'More than one request message');
   }
 
-  /** Hands over what has been held back, and the end behind it. */
-  #handOver(): void {
-    while (this.#held.length > 0) {
-      if (this.#paused) return;
-      const message = this.#held.shift()!;
-      this.#guard(() => this.#listener?.onMessage(message));
+  #hand(counted: number, action: () => void): void {
+    this.#current = counted;
+    this.#guard(action);
+    this.#charge.give(this.#current);
+    this.#current = 0;
+  }
+
+  /** Lets the peer send on, and hands over the end where nothing is before it. */
+  #afterRead(): void {
+    if (this.#over || this.#reading || this.#paused || this.#inflating || this.#input !== undefined) return;
+    if (this.#unread > 0) {
+      const size = this.#unread;
+      this.#unread = 0;
+      this.#stream.consumed(size);
     }
-    this.#giveBack();
-    if (!this.#ended || this.#endHandled || this.#paused || this.#decoding !== undefined) return;
-    if (this.#finished || this.#cancelled) return;
+    if (!this.#ended || this.#endHandled) return;
     this.#endHandled = true;
-    if (this.#method.kind === 'stream') {
-      this.#guard(() => this.#listener?.onHalfClose());
-      return;
+    if (this.#reader.unfinished) this.finish(Status.INTERNAL, 'Stream ended inside a message');
+    else if (this.#method.kind === 'stream') this.#guard(() => this.#listener?.onHalfClose());
+    else {
+      const method = this.#method;
+      const message = this.#message;
+      this.#message = undefined;
+      if (message === undefined) this.finish(Status.INTERNAL, 'No request message');
+      else this.#guard(() => method.handle(this, message));
     }
-    const method = this.#method;
-    const message = this.#message;
-    this.#message = undefined;
-    if (message === undefined) this.finish(Status.INTERNAL, 'No request message');
-    else this.#guard(() => method.handle(this, message));
   }
 
-  /** Lets the peer send on, unless what it has sent is still waiting here. */
-  #giveBack(): void {
-    if (this.#unread === 0 || this.#held.length > 0 || this.#decoding !== undefined) return;
-    if (this.#paused && !this.#reader.unfinished) return;
-    const size = this.#unread;
-    this.#unread = 0;
-    this.#stream.consumed(size);
-  }
-
-  #sendFramed(parts: readonly Uint8Array[], flag: number): boolean {
-    let size = 0;
-    for (const part of parts) size += part.length;
-    const prefix = Buffer.allocUnsafe(5);
+  #sendFramed(parts: readonly Uint8Array[], size: number, flag: number): boolean {
+    const prefix = Buffer.allocUnsafe(PREFIX_SIZE);
     prefix[0] = flag;
-    prefix.writeUInt32BE(size, 1);
-    this.#drained = this.#stream.sendData([prefix, ...parts], size + 5);
+    prefix.writeUInt32BE(size - PREFIX_SIZE, 1);
+    this.#drained = this.#stream.sendData([prefix, ...parts], size);
     return this.#drained;
   }
 
@@ -334,11 +416,19 @@ export class Call implements GrpcCall, Http2StreamListener, MessageSink {
     let done: Promise<void> | undefined;
     done = (async () => {
       await before;
-      const message = await compressed;
+      const message = await compressed.catch((error: unknown) => {
+        this.#context.onHandlerError(error);
+        return undefined;
+      });
       this.#compressingCount--;
       if (this.#compressing === done) this.#compressing = undefined;
       if (this.#cancelled) return;
-      const goOn = this.#sendFramed([message], encoding === undefined ? 0 : 1);
+      if (message === undefined) {
+        this.#stream.reset(Http2Error.INTERNAL_ERROR);
+        this.#cancel();
+        return;
+      }
+      const goOn = this.#sendFramed([message], message.length + PREFIX_SIZE, encoding === undefined ? 0 : 1);
       if (goOn && this.#compressingCount === 0) this.onWritable();
     })();
     this.#compressing = done;

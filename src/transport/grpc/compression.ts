@@ -1,4 +1,4 @@
-import { deflate, gunzip, gzip, type InputType, inflate, type ZlibOptions } from 'node:zlib';
+import { deflate, gzip, type InputType, type ZlibOptions } from 'node:zlib';
 import type { GrpcCompressionLevel } from './grpc-api.js';
 
 /** Algorithms of message compression, besides identity. `deflate` means the zlib format, as everywhere in HTTP. */
@@ -27,11 +27,6 @@ export function encodingForLevel(level: GrpcCompressionLevel, accepted: string |
 /** Compresses one message. */
 export function compressMessage(encoding: GrpcEncoding, message: Uint8Array): Promise<Uint8Array> {
   return run(encoding === 'gzip' ? gzip : deflate, message, {});
-}
-
-/** Decompresses one message; rejects if it is corrupt (`code` Z_...) or larger than `maxSize` (ERR_BUFFER_TOO_LARGE). */
-export function decompressMessage(encoding: GrpcEncoding, message: Uint8Array, maxSize: number): Promise<Uint8Array> {
-  return run(encoding === 'gzip' ? gunzip : inflate, message, { maxOutputLength: maxSize });
 }
 
 type Codec = (data: InputType, options: ZlibOptions, done: (error: Error | null, result: Buffer) => void) => void;

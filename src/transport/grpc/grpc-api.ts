@@ -17,10 +17,18 @@ export interface GrpcCall {
   readonly deadlineMs: number | undefined;
   /** Compresses the messages sent from now on, if the peer accepts an algorithm. Default: none. */
   compress(level: GrpcCompressionLevel): void;
-  /** Sends one message, given in one or more parts. False: the peer reads slower than we send, wait for `onDrain`. */
+  /**
+   * Sends one message, given in one or more parts. False: the peer reads slower than we send, wait for `onDrain`. Where
+   * too much waits for the peer, or for all peers, the call ends with UNAVAILABLE instead, and is `cancelled`.
+   */
   send(message: Uint8Array | readonly Uint8Array[]): boolean;
   /** Calls `listener` once, when what was sent has left; at once if nothing is waiting. */
   onDrain(listener: () => void): void;
+  /**
+   * The memory of the message that is being handed over is in use, in the budget of the process, until the function that
+   * is returned is called; else until the call ends (unary methods) or the listener returns (stream methods).
+   */
+  retain(): () => void;
   /** Ends the call; trailers-only if nothing was sent. */
   finish(status: number, message?: string): void;
   /** True once the peer cancelled, went away, or the deadline passed, before `finish`. */

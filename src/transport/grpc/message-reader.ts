@@ -2,36 +2,35 @@ import { BodyBuffer } from '../body-buffer.js';
 
 /** Flag and length before each message. */
 const PREFIX_SIZE = 5;
-/** Bytes of a message that are reserved before they have come: address space only, until they are written. */
-const MAX_RESERVED = 8 * 1024 * 1024;
+/**
+ * Bytes of a message that are reserved before they have come; from there on the buffer grows with what comes. A peer that
+ * only announces large messages, on thousands of streams, makes us reserve no more than it could send at once.
+ */
+const MAX_RESERVED = 64 * 1024;
 
 /** Why messages cannot be read on. */
 export type MessageFault =
   | { readonly kind: 'flag'; readonly flag: number }
   | { readonly kind: 'size'; readonly size: number };
 
-/** Takes the messages. */
-export interface MessageSink {
-  /** One message, still compressed if it came so. */
-  onMessage(message: Uint8Array, compressed: boolean): void;
-}
-
 /**
- * Cuts the data of a stream into messages. A message that lies in one piece is handed on as a view; one that comes in
- * several is copied once, into a buffer of its size.
+ * Cuts the data of a stream into messages, one at a time. A message that lies in one piece is handed on as a view; one
+ * that comes in several is copied once, into a buffer of its own.
  */
 export class MessageReader {
+  /** The message that the last `read` has completed, still compressed if it came so (`compressed`). */
+  message: Uint8Array | undefined;
+  compressed = false;
+  /** Why nothing more may be read. */
+  fault: MessageFault | undefined;
   readonly #maxSize: number;
-  readonly #sink: MessageSink;
   /** Start of a prefix that was cut: its bytes so far. */
   #prefix: number[] = [];
   #body: BodyBuffer | undefined;
   #size = 0;
-  #compressed = false;
 
-  constructor(maxSize: number, sink: MessageSink) {
+  constructor(maxSize: number) {
     this.#maxSize = maxSize;
-    this.#sink = sink;
   }
 
   /** Whether a message has begun and is not complete. */
@@ -39,43 +38,47 @@ export class MessageReader {
     return this.#body !== undefined || this.#prefix.length > 0;
   }
 
-  /** Reads `bytes[start, end)`. After a fault nothing more may be read. */
-  push(bytes: Uint8Array, start: number, end: number): MessageFault | undefined {
+  /** Reads from `bytes[start, end)` to the end of a message or of the bytes; returns where it stopped. */
+  read(bytes: Uint8Array, start: number, end: number): number {
+    this.message = undefined;
     let at = start;
-    while (at < end) {
-      if (this.#body !== undefined) {
-        const until = Math.min(end, at + this.#size - this.#body.length);
-        this.#body.append(bytes, at, until, this.#size);
-        at = until;
-        if (this.#body.length === this.#size) {
-          const message = this.#body.take();
-          this.#body = undefined;
-          this.#sink.onMessage(message, this.#compressed);
-        }
-        continue;
-      }
-      let flag: number;
-      if (this.#prefix.length === 0 && end - at >= PREFIX_SIZE) {
-        flag = bytes[at]!;
-        this.#size = uint32(bytes, at + 1);
-        at += PREFIX_SIZE;
-      } else {
-        this.#prefix.push(bytes[at++]!);
-        if (this.#prefix.length < PREFIX_SIZE) continue;
-        flag = this.#prefix[0]!;
-        this.#size = uint32(this.#prefix, 1);
-        this.#prefix = [];
-      }
-      if (flag > 1) return { kind: 'flag', flag };
-      if (this.#size > this.#maxSize) return { kind: 'size', size: this.#size };
-      this.#compressed = flag === 1;
+    if (this.#body === undefined) {
+      at = this.#readPrefix(bytes, at, end);
+      if (at < 0) return end;
       if (this.#size <= end - at) {
-        const message = bytes.subarray(at, at + this.#size);
-        at += this.#size;
-        this.#sink.onMessage(message, this.#compressed);
-      } else this.#body = new BodyBuffer(this.#size, MAX_RESERVED);
+        this.message = bytes.subarray(at, at + this.#size);
+        return at + this.#size;
+      }
+      this.#body = new BodyBuffer(this.#size, MAX_RESERVED);
     }
-    return undefined;
+    const until = Math.min(end, at + this.#size - this.#body.length);
+    this.#body.append(bytes, at, until, this.#size);
+    if (this.#body.length === this.#size) {
+      this.message = this.#body.take();
+      this.#body = undefined;
+    }
+    return until;
+  }
+
+  /** Reads what precedes a message; returns where it ends, -1 if it is not complete or wrong. */
+  #readPrefix(bytes: Uint8Array, start: number, end: number): number {
+    let at = start;
+    let prefix: ArrayLike<number> = bytes;
+    let from = start;
+    if (this.#prefix.length === 0 && end - start >= PREFIX_SIZE) at += PREFIX_SIZE;
+    else {
+      while (this.#prefix.length < PREFIX_SIZE && at < end) this.#prefix.push(bytes[at++]!);
+      if (this.#prefix.length < PREFIX_SIZE) return -1;
+      prefix = this.#prefix;
+      from = 0;
+      this.#prefix = [];
+    }
+    const flag = prefix[from]!;
+    this.compressed = flag === 1;
+    this.#size = uint32(prefix, from + 1);
+    if (flag > 1) this.fault = { kind: 'flag', flag };
+    else if (this.#size > this.#maxSize) this.fault = { kind: 'size', size: this.#size };
+    return this.fault === undefined ? at : -1;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.js';
+import { Http2Error } from '../http2/protocol.js';
 import { plainHeaders } from './response-headers.js';
 
 const TEXT = Buffer.from('This port speaks gRPC: POST with content-type application/grpc.\n');
@@ -7,6 +8,7 @@ const TEXT = Buffer.from('This port speaks gRPC: POST with content-type applicat
 export class PlainAnswer implements Http2StreamListener {
   readonly #stream: Http2ServerStream;
   readonly #status: number;
+  #ended = false;
 
   constructor(stream: Http2ServerStream, method: string) {
     this.#stream = stream;
@@ -17,7 +19,12 @@ export class PlainAnswer implements Http2StreamListener {
     this.#stream.consumed(end - start);
   }
 
+  get incomplete(): boolean {
+    return !this.#ended;
+  }
+
   onEnd(): void {
+    this.#ended = true;
     this.#stream.sendHeaders(plainHeaders(this.#status, 'text/plain', TEXT.length), false);
     this.#stream.sendData([TEXT], TEXT.length);
     this.#stream.sendEnd();
@@ -26,4 +33,10 @@ export class PlainAnswer implements Http2StreamListener {
   onAbort(): void {}
 
   onWritable(): void {}
+
+  onFinished(): void {}
+
+  onStalled(): void {
+    this.#stream.reset(Http2Error.CANCEL);
+  }
 }

@@ -19,10 +19,16 @@ export function serveGrpc(
   methods: ReadonlyMap<string, GrpcMethod>,
   options: GrpcServerOptions,
 ): GrpcConnection {
+  const onHandlerError = options.onHandlerError ?? (() => {});
+  const resolved = resolveHttp2Options({ onInternalError: onHandlerError, ...options });
+  const maxReceiveMessageSize = options.maxReceiveMessageSize ?? MAX_MESSAGE_SIZE;
   const context: CallContext = {
     headers: new ResponseHeaders(),
-    maxReceiveMessageSize: options.maxReceiveMessageSize ?? MAX_MESSAGE_SIZE,
-    onHandlerError: options.onHandlerError ?? (() => {}),
+    maxReceiveMessageSize,
+    maxInflatedMessageSize: Math.min(options.maxInflatedMessageSize ?? MAX_MESSAGE_SIZE, maxReceiveMessageSize),
+    readTimeoutMs: resolved.readTimeoutMs,
+    requestBudget: options.requestBudget,
+    onHandlerError,
   };
   // A client's calls have the same head again and again, and the connection then gives the same object.
   let known: CallHead | undefined;
@@ -32,7 +38,7 @@ export function serveGrpc(
       if (known?.head !== head) known = callHead(head, methods);
       return startCall(stream, known, tooLarge, context);
     },
-    resolveHttp2Options(options),
+    resolved,
   );
   return {
     get inFlight() {
@@ -72,4 +78,12 @@ function refused(
   return NOBODY;
 }
 
-const NOBODY: Http2StreamListener = { onData() {}, onEnd() {}, onAbort() {}, onWritable() {} };
+const NOBODY: Http2StreamListener = {
+  onData() {},
+  onEnd() {},
+  onAbort() {},
+  onWritable() {},
+  onFinished() {},
+  onStalled() {},
+  incomplete: false,
+};

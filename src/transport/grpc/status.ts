@@ -6,4 +6,5 @@ export const Status = {
   RESOURCE_EXHAUSTED: 8,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
+  UNAVAILABLE: 14,
 } as const;

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type DirectReader, DirectSocket } from '../direct-socket.js';
 import { Input } from '../input.js';
+import { SendAccount } from '../send-account.js';
 import { SocketWriter } from '../socket-writer.js';
 import { ConnectionFault, failConnection } from './connection-fault.js';
 import { type ConnectionFrameHandler, FrameReader } from './frame-reader.js';
@@ -19,6 +20,7 @@ import {
 } from './protocol.js';
 import { Sender } from './sender.js';
 import { checkSetting, encodeSettings } from './settings.js';
+import { StallWatch, type WatchedConnection } from './stall-watch.js';
 import { Streams, type StreamsOwner } from './streams.js';
 import { TokenBucket } from './token-bucket.js';
 
@@ -34,9 +36,15 @@ const State = {
 const KEEPALIVE_PING = Buffer.from('keepaliv');
 const SHUTDOWN_PING = Buffer.from('shutdown');
 const NOTHING = Buffer.alloc(0);
+/** Responses of which the peer takes nothing for so long, twice, are dropped in a shutdown. */
+const SHUTDOWN_STALL_MS = 2000;
+/** Longest `lingerMs` in a shutdown. */
+const SHUTDOWN_LINGER_MS = 500;
 
 /** The state machine of one HTTP/2 server connection (RFC 9113). */
-export class Http2Connection implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler, DirectReader {
+export class Http2Connection
+  implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler, DirectReader, WatchedConnection
+{
   readonly finished: Promise<void>;
 
   readonly #socket: Duplex;
@@ -48,21 +56,28 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
   readonly #reader: FrameReader;
   readonly #streams: Streams;
   readonly #control: TokenBucket;
+  readonly #account: SendAccount;
+  readonly #watch: StallWatch;
   #state: number = State.OPEN;
   #advancing = false;
   #paused = false;
   #shuttingDown = false;
+  /** The setting for windows of streams has changed, and no stream has been looked at since. */
+  #windowsChanged = false;
+  #grace: NodeJS.Timeout | undefined;
   #linger: NodeJS.Timeout | undefined;
 
   constructor(socket: Duplex, handler: Http2Handler, options: ResolvedHttp2Options) {
     this.#socket = socket;
     this.#options = options;
     this.#writer = new SocketWriter(socket);
-    this.#sender = new Sender(this.#writer, options.writeHighWater, (stream) => this.#streams.onLocalEnd(stream));
+    this.#account = new SendAccount(options.sendBudget);
+    this.#sender = new Sender(this.#writer, options, this.#account, (stream) => this.#streams.onLocalEnd(stream));
     this.#streams = new Streams(this.#sender, handler, options, this);
     this.#control = new TokenBucket(options.maxControlFrames, options.controlRefillPerSecond);
     this.#keepalive = new Keepalive(options, this);
     this.#reader = new FrameReader(this.#input, this.#streams, this, options);
+    this.#watch = new StallWatch(this, options.readTimeoutMs, options.writeTimeoutMs);
     this.finished = new Promise((resolve) => {
       socket.once('close', () => {
         this.#onSocketClose();
@@ -71,8 +86,8 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     });
     if (socket instanceof DirectSocket) socket.reader = this;
     else socket.on('data', (chunk: Buffer) => this.onData(chunk));
-    socket.on('end', () => this.#endAndDiscard());
-    socket.on('drain', () => this.#onDrain());
+    socket.on('end', () => this.#contain(() => this.#endAndDiscard()));
+    socket.on('drain', () => this.#contain(() => this.#onDrain()));
     // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
     socket.on('error', () => {});
     this.#greet();
@@ -82,7 +97,10 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     return this.#streams.count;
   }
 
-  /** Lets the peer know that it shall open no more streams, finishes those that are open, then closes. */
+  /**
+   * Lets the peer know that it shall open no more streams, finishes those that are open, then closes. Whatever the peer
+   * does: after `shutdownGraceMs` no stream is taken any more, and requests of which only a part has come are refused.
+   */
   shutdown(): void {
     if (this.#shuttingDown || this.#state >= State.DISCARD) return;
     this.#shuttingDown = true;
@@ -90,12 +108,56 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#goAway(MAX_STREAM_ID, Http2Error.NO_ERROR, '');
     this.#sender.frame(FrameType.PING, 0, 0, SHUTDOWN_PING);
     this.wrote();
-    if (!this.#reader.greeted) this.#endAndDiscard();
+    if (!this.#reader.greeted) {
+      this.#endAndDiscard();
+      return;
+    }
+    this.#grace = setTimeout(() => this.#contain(() => this.#onGraceOver()), this.#options.shutdownGraceMs);
+    this.#grace.unref();
+  }
+
+  #onGraceOver(): void {
+    if (this.#state >= State.DISCARD) return;
+    this.#streams.refuseIncomplete();
+    if (this.#streams.lastAccepted === MAX_STREAM_ID) this.#stopAccepting();
+    this.#writer.flush();
+    if (this.#state >= State.DISCARD) return;
+    // What is in flight is finished, but a peer that takes nothing of it is not waited for.
+    let progress = Number.NaN;
+    this.#grace = setInterval(() => {
+      if (this.#writer.backlog > 0 && progress === this.#writer.progress) this.#socket.destroy();
+      progress = this.#writer.progress;
+      this.endStalled(Number.POSITIVE_INFINITY, 2);
+    }, SHUTDOWN_STALL_MS);
+    this.#grace.unref();
   }
 
   destroy(): void {
     this.#socket.destroy();
   }
+
+  // For the watch
+
+  get unfinished(): boolean {
+    return this.#state === State.OPEN && this.#reader.unfinished;
+  }
+
+  get backlog(): number {
+    return this.#writer.backlog;
+  }
+
+  get progress(): number {
+    return this.#writer.progress;
+  }
+
+  endStalled(readTicks: number, writeTicks: number): void {
+    this.#contain(() => {
+      this.#streams.endStalled(++this.#sender.tick, readTicks, writeTicks);
+      this.#writer.flush();
+    });
+  }
+
+  // For the keep-alive timers
 
   get answered(): number {
     return this.#sender.answered;
@@ -119,17 +181,37 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#keepalive.onRead();
     this.#input.add(chunk);
     this.#advancing = true;
-    try {
-      while (this.#state === State.OPEN && this.#reader.step());
-    } catch (error) {
-      if (!(error instanceof ConnectionFault)) throw error;
-      this.#fail(error.code, error.message);
-    } finally {
-      this.#advancing = false;
-    }
+    this.#contain(() => {
+      while (this.#state === State.OPEN && this.#reader.step()) if (!this.#reader.inBlock) this.#watch.onComplete();
+      if (this.#windowsChanged) this.#settleWindows();
+    });
+    this.#advancing = false;
     this.#input.release();
     this.#writer.flush();
     this.#regulate();
+  }
+
+  /**
+   * Whatever is thrown in here ends this connection and nothing else: a fault of the peer as the protocol says, anything
+   * else at once.
+   */
+  #contain(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      if (error instanceof ConnectionFault) this.fail(error.code, error.message);
+      else {
+        this.#options.onInternalError(error);
+        this.#socket.destroy();
+      }
+    }
+  }
+
+  #settleWindows(): void {
+    this.#windowsChanged = false;
+    if (this.#state !== State.OPEN) return;
+    this.#streams.settleAll();
+    this.#sender.pump();
   }
 
   #onDrain(): void {
@@ -140,6 +222,7 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
 
   /** A peer that does not read what we answer is not read from. */
   #regulate(): void {
+    this.#sender.count();
     const full = this.#state < State.DISCARD && this.#writer.backlog > this.#options.maxSendBacklog;
     if (full === this.#paused) return;
     this.#paused = full;
@@ -149,11 +232,14 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
 
   #onSocketClose(): void {
     this.#state = State.CLOSED;
-    clearTimeout(this.#linger);
+    clearInterval(this.#grace);
+    clearInterval(this.#linger);
+    this.#watch.stop();
     this.#keepalive.stop();
     this.#input.start = this.#input.end;
     this.#input.release();
     this.#streams.abortAll();
+    this.#account.close();
   }
 
   wrote(): void {
@@ -187,7 +273,6 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
       this.#applySetting(payload.readUInt16BE(i), payload.readUInt32BE(i + 2));
     }
     this.#sender.frame(FrameType.SETTINGS, Flag.ACK, 0, NOTHING);
-    this.#sender.pump();
   }
 
   #applySetting(id: number, value: number): void {
@@ -197,9 +282,9 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     if (id === Setting.HEADER_TABLE_SIZE) sender.encoder.setTableSize(value);
     else if (id === Setting.MAX_FRAME_SIZE) sender.maxFrameSize = value;
     else if (id === Setting.INITIAL_WINDOW_SIZE) {
-      const change = value - sender.initialStreamWindow;
+      // The streams are looked at once, after all that this read has brought.
       sender.initialStreamWindow = value;
-      this.#streams.widenAll(change);
+      this.#windowsChanged = true;
     }
   }
 
@@ -253,7 +338,8 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#sender.frame(FrameType.GOAWAY, 0, 0, payload);
   }
 
-  #fail(code: Http2ErrorCode, reason: string): void {
+  fail(code: Http2ErrorCode, reason: string): void {
+    if (this.#state >= State.DISCARD) return;
     this.#goAway(this.#streams.lastId, code, reason);
     this.#endAndDiscard();
   }
@@ -266,14 +352,23 @@ export class Http2Connection implements StreamsOwner, KeepaliveOwner, Connection
     this.#input.release();
     this.#writer.flush();
     this.#streams.abortAll();
-    this.#socket.end(() => {
-      if (this.#state === State.CLOSED) return;
-      this.#linger = setTimeout(() => this.#socket.destroy(), this.#options.lingerMs);
-      this.#linger.unref();
-    });
+    this.#socket.end();
+    this.#lingerOn();
     if (this.#paused) {
       this.#paused = false;
       this.#socket.resume();
     }
+  }
+
+  /** Cuts the connection when a time passes in which the peer neither closes its side nor takes what waits for it. */
+  #lingerOn(): void {
+    const ms = this.#shuttingDown ? Math.min(this.#options.lingerMs, SHUTDOWN_LINGER_MS) : this.#options.lingerMs;
+    let progress = Number.NaN;
+    this.#linger = setInterval(() => {
+      const now = this.#writer.progress;
+      if (this.#writer.backlog === 0 || now === progress) this.#socket.destroy();
+      progress = now;
+    }, ms);
+    this.#linger.unref();
   }
 }

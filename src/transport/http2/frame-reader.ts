@@ -81,6 +81,17 @@ export class FrameReader {
     return this.#state !== State.PREFACE;
   }
 
+  /** Whether a header block has begun whose last frame has not come. */
+  get inBlock(): boolean {
+    return this.#block !== undefined;
+  }
+
+  /** Whether a frame other than DATA, a header block or the preface has begun and is not complete. */
+  get unfinished(): boolean {
+    if (this.#state === State.PREFACE || this.#state === State.FIRST_FRAME || this.#block !== undefined) return true;
+    return this.#state === State.FRAME ? this.#input.size > 0 : this.#state === State.SKIP;
+  }
+
   /** Reads one frame, or what there is of it. False: more bytes are needed. */
   step(): boolean {
     switch (this.#state) {

@@ -15,6 +15,12 @@ export interface Http2StreamListener {
   onAbort(): void;
   /** What was waiting has gone down below the high-water mark. */
   onWritable(): void;
+  /** Everything that was sent, the end included, has left; nothing follows. */
+  onFinished(): void;
+  /** What the peer has begun has made no progress for the time of the option `readTimeoutMs`; the listener ends the stream. */
+  onStalled(): void;
+  /** Whether the peer has to send more before the stream can be answered, and nothing but the peer holds it up. */
+  readonly incomplete: boolean;
 }
 
 /**
@@ -28,6 +34,8 @@ export interface Http2ServerStream {
   readonly id: number;
   /** Bytes of data that wait for the peer's windows. */
   readonly queued: number;
+  /** Whether so many bytes more may wait for the peer to read them; if not, the response must fail. */
+  admits(size: number): boolean;
   /** Gives bytes of the receive window back. */
   consumed(size: number): void;
   /** Sends a header block. With `end` it is the last frame, and goes behind all data. */

@@ -1,3 +1,5 @@
+import type { ByteBudget } from '../byte-budget.js';
+
 /** Limits and choices of an HTTP/2 connection. Every one has a default, see `HTTP2_DEFAULTS`. */
 export interface Http2Options {
   /** Receive window of one stream in bytes. */
@@ -28,6 +30,21 @@ export interface Http2Options {
   readonly maxSendBacklog?: number;
   /** Bytes of one stream waiting to be sent above which it asks its writer to wait. */
   readonly writeHighWater?: number;
+  /** Memory of responses that wait for the peer's windows above which no more streams and responses are taken. */
+  readonly maxSendQueue?: number;
+  /** Counts what waits for peers in the whole process; undefined = nothing does. */
+  readonly sendBudget?: ByteBudget | undefined;
+  /**
+   * Milliseconds in which the client's preface and every frame and header block have to be complete, and after which a
+   * request that is half-sent and makes no progress ends; 0 = never.
+   */
+  readonly readTimeoutMs?: number;
+  /** Milliseconds after which a response of which the peer takes nothing is dropped; 0 = never. */
+  readonly writeTimeoutMs?: number;
+  /** Milliseconds after the begin of a shutdown in which the peer may still open streams, and finish requests. */
+  readonly shutdownGraceMs?: number;
+  /** Told what was thrown inside a connection, which ends by it. */
+  readonly onInternalError?: (error: unknown) => void;
   /** Milliseconds that a refused connection stays open to let the peer read the reason. */
   readonly lingerMs?: number;
   /** Milliseconds of silence after which we ping; 0 = never. */
@@ -71,6 +88,12 @@ export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
   controlRefillPerSecond: 1000,
   maxSendBacklog: 2 * 1024 * 1024,
   writeHighWater: 256 * 1024,
+  maxSendQueue: 1024 * 1024 * 1024,
+  sendBudget: undefined,
+  readTimeoutMs: 60_000,
+  writeTimeoutMs: 300_000,
+  shutdownGraceMs: 1000,
+  onInternalError: () => {},
   lingerMs: 2000,
   keepaliveTimeMs: 7_200_000,
   keepaliveTimeoutMs: 20_000,

@@ -1,3 +1,4 @@
+import type { SendAccount } from '../send-account.js';
 import type { SocketWriter } from '../socket-writer.js';
 import { HpackEncoder } from './hpack/encoder.js';
 import type { HeaderSource } from './http2-api.js';
@@ -11,7 +12,20 @@ const COPY_SIZE = 4096;
 
 const NOTHING: readonly Uint8Array[] = [];
 
-/** Writes frames, and keeps data back as the peer's windows and the socket demand. Streams with data take turns. */
+/** What a sender needs of its connection. */
+export interface SenderOptions {
+  /** Bytes of one stream waiting to be sent from which on it asks its writer to wait. */
+  readonly writeHighWater: number;
+  /** Bytes of memory that data may take while it waits for the peer's windows, on all streams together. */
+  readonly maxSendQueue: number;
+}
+
+/**
+ * Writes frames, and keeps data back as the peer's windows and the socket demand. Streams with data take turns.
+ *
+ * A stream's window is the peer's setting for new streams plus what has happened on the stream. So a change of that
+ * setting, of which one frame may hold thousands, costs no look at the streams; `settle` looks once for all of them.
+ */
 export class Sender {
   readonly encoder = new HpackEncoder();
   /** Bytes of data that the peer accepts on the connection. */
@@ -21,17 +35,35 @@ export class Sender {
   maxFrameSize = MIN_FRAME_SIZE;
   /** Counts frames of answers: a sign that the connection is of use. */
   answered = 0;
+  /** Memory of the data that waits for windows, on all streams. */
+  queued = 0;
+  /** Counted up by the connection's timer, to see what makes progress. */
+  tick = 0;
 
   readonly #writer: SocketWriter;
-  readonly #highWater: number;
+  readonly #options: SenderOptions;
+  readonly #account: SendAccount;
   readonly #onEnded: (stream: Stream) => void;
   /** Streams with data and an open window, in the order of their turns. */
   readonly #ready = new Set<Stream>();
 
-  constructor(writer: SocketWriter, highWater: number, onEnded: (stream: Stream) => void) {
+  constructor(writer: SocketWriter, options: SenderOptions, account: SendAccount, onEnded: (stream: Stream) => void) {
     this.#writer = writer;
-    this.#highWater = highWater;
+    this.#options = options;
+    this.#account = account;
     this.#onEnded = onEnded;
+  }
+
+  /** Whether so many bytes more may wait for the peer. One response alone may always, as far as the process has room. */
+  admits(size: number): boolean {
+    if (this.queued === 0 && size <= COPY_SIZE) return true;
+    if (this.full || (this.queued > 0 && this.queued + size > this.#options.maxSendQueue)) return false;
+    return this.#account.admits(size);
+  }
+
+  /** So much waits that nothing more should be begun. */
+  get full(): boolean {
+    return this.queued >= this.#options.maxSendQueue;
   }
 
   /** Writes a whole frame with a small payload. */
@@ -49,7 +81,7 @@ export class Sender {
 
   headers(stream: Stream, source: HeaderSource, end: boolean): void {
     if (stream.closed || stream.localEnded || stream.trailers !== undefined) return;
-    if (end && stream.queued > 0) {
+    if (end && stream.queue.size > 0) {
       stream.trailers = source;
       return;
     }
@@ -61,7 +93,7 @@ export class Sender {
   end(stream: Stream): void {
     if (stream.closed || stream.localEnded || stream.trailers !== undefined) return;
     this.answered++;
-    if (stream.queued > 0) stream.trailers = 'none';
+    if (stream.queue.size > 0) stream.trailers = 'none';
     else this.#finish(stream, 'none');
   }
 
@@ -70,19 +102,23 @@ export class Sender {
     this.answered++;
     if (
       size <= COPY_SIZE &&
-      stream.queued === 0 &&
-      size <= stream.sendWindow &&
+      stream.queue.size === 0 &&
+      size <= this.#windowOf(stream) &&
       size <= this.window &&
       this.#writer.backlog < SOCKET_AHEAD
     ) {
       this.#smallData(stream, pieces, size);
       return true;
     }
-    for (const piece of pieces) if (piece.length > 0) stream.pieces.push(piece);
-    stream.queued += size;
-    if (stream.sendWindow > 0) this.#ready.add(stream);
+    const { queue } = stream;
+    if (queue.size === 0) stream.sentAt = this.tick;
+    const before = queue.memory;
+    queue.add(pieces, size);
+    this.queued += queue.memory - before;
+    if (this.#windowOf(stream) > 0) this.#ready.add(stream);
     this.pump();
-    if (stream.queued < this.#highWater) return true;
+    this.count();
+    if (queue.size < this.#options.writeHighWater) return true;
     stream.waiting = true;
     return false;
   }
@@ -93,35 +129,51 @@ export class Sender {
       if (this.window <= 0 || this.#writer.backlog >= SOCKET_AHEAD) return;
       // Taken out and put in again behind the others (a Set is iterated in the order of insertion, also while it changes).
       this.#ready.delete(stream);
-      this.#dataFrame(stream);
-      if (stream.queued > 0) {
-        if (stream.sendWindow > 0) this.#ready.add(stream);
+      const window = this.#windowOf(stream);
+      if (window <= 0) continue;
+      this.#dataFrame(stream, window);
+      if (stream.queue.size > 0) {
+        if (this.#windowOf(stream) > 0) this.#ready.add(stream);
       } else if (stream.trailers !== undefined) {
         this.#finish(stream, stream.trailers);
         continue;
       }
-      if (stream.waiting && stream.queued < this.#highWater) {
+      if (stream.waiting && stream.queue.size < this.#options.writeHighWater) {
         stream.waiting = false;
         stream.listener.onWritable();
       }
     }
   }
 
+  /** Tells the process how much memory waits for this peer. */
+  count(): void {
+    this.#account.set(this.queued + this.#writer.backlog);
+  }
+
   /** Widens a stream's window. False: beyond what the protocol allows. */
   widenStream(stream: Stream, by: number): boolean {
-    stream.sendWindow += by;
-    if (stream.sendWindow > MAX_WINDOW) return false;
-    if (stream.sendWindow > 0 && stream.queued > 0) this.#ready.add(stream);
-    else if (stream.sendWindow <= 0) this.#ready.delete(stream);
+    stream.sendDelta += by;
+    return this.settle(stream);
+  }
+
+  /** A stream's window may have changed. False: it is beyond what the protocol allows. */
+  settle(stream: Stream): boolean {
+    const window = this.#windowOf(stream);
+    if (window > MAX_WINDOW) return false;
+    if (window > 0 && stream.queue.size > 0) this.#ready.add(stream);
     return true;
   }
 
   /** Drops what waits on a stream. */
   forget(stream: Stream): void {
     this.#ready.delete(stream);
-    stream.pieces = [];
-    stream.queued = 0;
+    this.queued -= stream.queue.memory;
+    stream.queue.clear();
     stream.trailers = undefined;
+  }
+
+  #windowOf(stream: Stream): number {
+    return this.initialStreamWindow + stream.sendDelta;
   }
 
   /** Writes the last frame of a stream. */
@@ -134,34 +186,28 @@ export class Sender {
   }
 
   #smallData(stream: Stream, pieces: readonly Uint8Array[], size: number): void {
-    stream.sendWindow -= size;
+    stream.sendDelta -= size;
     this.window -= size;
     this.#writer.appendFrame(FrameType.DATA, 0, stream.id, pieces);
   }
 
   /** One frame of a stream's waiting data. */
-  #dataFrame(stream: Stream): void {
-    const size = Math.min(stream.queued, stream.sendWindow, this.window, this.maxFrameSize);
-    stream.sendWindow -= size;
+  #dataFrame(stream: Stream, window: number): void {
+    const { queue } = stream;
+    const size = Math.min(queue.size, window, this.window, this.maxFrameSize);
+    stream.sendDelta -= size;
+    stream.sentAt = this.tick;
     this.window -= size;
-    stream.queued -= size;
     // Each frame counts: gRPC's clients ping many times while one large message comes, to measure the line.
     this.answered++;
     this.#writer.appendFrame(FrameType.DATA, 0, stream.id, NOTHING, size);
-    let left = size;
-    let used = 0;
-    while (left > 0) {
-      const piece = stream.pieces[used]!;
-      const start = stream.sentOfFirst;
-      const take = Math.min(left, piece.length - start);
-      this.#writer.append(take === piece.length ? piece : piece.subarray(start, start + take));
-      left -= take;
-      if (start + take === piece.length) {
-        used++;
-        stream.sentOfFirst = 0;
-      } else stream.sentOfFirst = start + take;
+    const before = queue.memory;
+    for (let left = size; left > 0; ) {
+      const piece = queue.take(left);
+      this.#writer.append(piece);
+      left -= piece.length;
     }
-    if (used > 0) stream.pieces.splice(0, used);
+    this.queued += queue.memory - before;
   }
 
   #headerBlock(streamId: number, block: Uint8Array, end: boolean): void {

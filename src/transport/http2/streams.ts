@@ -10,6 +10,9 @@ import type { Sender } from './sender.js';
 import { Stream, type StreamOwner } from './stream.js';
 import { TokenBucket } from './token-bucket.js';
 
+/** Data that nobody takes counts as a frame without use if it is smaller than this; else it costs the peer enough. */
+const SMALL_DATA = 1024;
+
 /** What the streams need of their connection. */
 export interface StreamsOwner {
   /** Something was written. */
@@ -18,6 +21,8 @@ export interface StreamsOwner {
   useless(): void;
   /** The peer did something of use, worth so many of the above. */
   useful(worth: number): void;
+  /** Ends the connection; unlike a ConnectionFault also from outside of the reading of frames. */
+  fail(code: Http2ErrorCode, reason: string): void;
   /** The last open stream is over. */
   idle(): void;
 }
@@ -62,10 +67,34 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     return this.#open.size;
   }
 
-  /** The peer's setting for new windows has changed: so do those of open streams. */
-  widenAll(by: number): void {
+  /** The peer's setting for new windows has changed, once or often: so have those of open streams. Linear in these. */
+  settleAll(): void {
     for (const stream of this.#open.values()) {
-      if (!this.#sender.widenStream(stream, by)) failConnection(Http2Error.FLOW_CONTROL_ERROR, 'window too large');
+      if (!this.#sender.settle(stream)) failConnection(Http2Error.FLOW_CONTROL_ERROR, 'window too large');
+    }
+  }
+
+  /** Ends what has made no progress for so many ticks: requests that stay half-sent, responses that nobody takes. */
+  endStalled(tick: number, readTicks: number, writeTicks: number): void {
+    for (const stream of this.#open.values()) {
+      if (stream.queue.size > 0) {
+        if (tick - stream.sentAt >= writeTicks) this.#cut(stream, Http2Error.CANCEL);
+      } else if (
+        tick - stream.receivedAt >= readTicks &&
+        !stream.remoteEnded &&
+        stream.receiveWindow > 0 &&
+        this.#receiveWindow > 0 &&
+        stream.listener.incomplete
+      ) {
+        stream.listener.onStalled();
+      }
+    }
+  }
+
+  /** Refuses requests of which only a part has come: no work was accepted with them. */
+  refuseIncomplete(): void {
+    for (const stream of this.#open.values()) {
+      if (!stream.remoteEnded && stream.listener.incomplete) this.#cut(stream, Http2Error.REFUSED_STREAM);
     }
   }
 
@@ -77,7 +106,12 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     for (const stream of streams) {
       stream.closed = true;
       this.#sender.forget(stream);
-      stream.listener.onAbort();
+      try {
+        stream.listener.onAbort();
+      } catch (error) {
+        // The others have to hear it too.
+        this.#options.onInternalError(error);
+      }
     }
   }
 
@@ -97,6 +131,10 @@ export class Streams implements StreamOwner, StreamFrameHandler {
   sendEnd(stream: Stream): void {
     this.#sender.end(stream);
     this.#owner.wrote();
+  }
+
+  admits(size: number): boolean {
+    return this.#sender.admits(size);
   }
 
   consumed(stream: Stream, size: number): void {
@@ -128,10 +166,12 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     if (this.#receiveWindow < 0) failConnection(Http2Error.FLOW_CONTROL_ERROR, 'more data than the window allows');
     this.#returnable += size;
     this.#dataEnds = endStream;
-    if (size > overhead) this.#owner.useful(1);
-    else if (!endStream) this.#owner.useless();
     const stream = this.#streamOfData(streamId, size);
     this.#dataStream = stream;
+    if (stream === undefined) {
+      if (size < SMALL_DATA) this.#owner.useless();
+    } else if (size > overhead) this.#owner.useful(1);
+    else if (!endStream) this.#owner.useless();
     if (stream === undefined || overhead === 0) return;
     stream.unread += overhead;
     this.#unread += overhead;
@@ -146,7 +186,6 @@ export class Streams implements StreamOwner, StreamFrameHandler {
         failConnection(Http2Error.PROTOCOL_ERROR, 'DATA on an idle stream');
       }
       if (!this.#closed.wasReset(streamId)) {
-        this.#owner.useless();
         this.#sender.numberFrame(FrameType.RST_STREAM, streamId, Http2Error.STREAM_CLOSED);
         this.#closed.addReset(streamId);
       }
@@ -169,6 +208,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     if (stream === undefined || stream.closed) return;
     const size = end - start;
     stream.received += size;
+    stream.receivedAt = this.#sender.tick;
     const declared = stream.head.contentLength;
     if (declared >= 0 && stream.received > declared) {
       this.#abort(stream, Http2Error.PROTOCOL_ERROR);
@@ -215,7 +255,8 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     if ((streamId & 1) === 0) failConnection(Http2Error.PROTOCOL_ERROR, 'stream number is even');
     if (streamId > this.lastId + 2) this.#closed.addSkipped(this.lastId + 1, streamId - 1);
     this.lastId = streamId;
-    if (streamId > this.lastAccepted || this.#open.size >= this.#options.maxConcurrentStreams) {
+    const full = this.#open.size >= this.#options.maxConcurrentStreams || this.#sender.full;
+    if (streamId > this.lastAccepted || full) {
       this.#refuse(streamId, Http2Error.REFUSED_STREAM);
       return;
     }
@@ -229,8 +270,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
       return;
     }
     this.#owner.useful(2);
-    const window = this.#sender.initialStreamWindow;
-    const stream = new Stream(this, streamId, head ?? NO_HEAD, window, this.#options.streamWindowSize);
+    const stream = new Stream(this, streamId, head ?? NO_HEAD, this.#options.streamWindowSize, this.#sender.tick);
     this.#open.set(streamId, stream);
     stream.remoteEnded = endStream;
     stream.listener = this.#handler(stream, stream.head, block.tooLarge);
@@ -278,7 +318,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     if (streamId > this.lastId) failConnection(Http2Error.PROTOCOL_ERROR, 'RST_STREAM on an idle stream');
     const stream = this.#open.get(streamId);
     if (stream === undefined) return;
-    if (!this.#resets.take()) failConnection(Http2Error.ENHANCE_YOUR_CALM, 'too many resets');
+    this.#countReset();
     this.#remove(stream);
     stream.listener.onAbort();
   }
@@ -309,14 +349,34 @@ export class Streams implements StreamOwner, StreamFrameHandler {
 
   /** We have sent everything. A peer that has not is told to stop. */
   onLocalEnd(stream: Stream): void {
-    this.#owner.useful(4);
-    if (!stream.remoteEnded) this.reset(stream, Http2Error.NO_ERROR);
-    else this.#remove(stream);
+    if (stream.remoteEnded) {
+      this.#owner.useful(4);
+      this.#remove(stream);
+    } else {
+      // A peer that makes us end its calls after it has begun to send them could as well reset them.
+      const tooMany = stream.received > 0 && !this.#resets.take();
+      this.reset(stream, Http2Error.NO_ERROR);
+      if (tooMany) this.#owner.fail(Http2Error.ENHANCE_YOUR_CALM, TOO_MANY_RESETS);
+    }
+    stream.listener.onFinished();
   }
 
-  /** A stream error. */
+  /**
+   * A stream error: the peer made us reset its stream. That frees it for the next one like a reset of its own, while
+   * what the stream began may still run (CVE-2025-8671, "MadeYouReset"); so both count alike.
+   */
   #abort(stream: Stream, code: Http2ErrorCode): void {
     this.#owner.useless();
+    this.#countReset();
+    this.#cut(stream, code);
+  }
+
+  #countReset(): void {
+    if (!this.#resets.take()) failConnection(Http2Error.ENHANCE_YOUR_CALM, TOO_MANY_RESETS);
+  }
+
+  /** Ends a stream at once. */
+  #cut(stream: Stream, code: Http2ErrorCode): void {
     this.reset(stream, code);
     stream.listener.onAbort();
   }
@@ -331,6 +391,8 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     if (this.#open.size === 0) this.#owner.idle();
   }
 }
+
+const TOO_MANY_RESETS = 'too many resets';
 
 /** Stands in for a head that was too large to be complete. */
 const NO_HEAD: RequestHead = { method: '', path: '', scheme: '', authority: undefined, contentLength: -1, fields: [] };

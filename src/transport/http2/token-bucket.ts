@@ -3,7 +3,7 @@ export class TokenBucket {
   readonly #size: number;
   readonly #perMs: number;
   #tokens: number;
-  #filledAt = 0;
+  #filledAt = performance.now();
 
   constructor(size: number, perSecond: number) {
     this.#size = size;

@@ -1,0 +1,47 @@
+import type { ByteBudget } from '../byte-budget.js';
+
+const NOTHING_TO_GIVE = (): void => {};
+
+/** The bytes of one call's requests, as part of what all peers may make the process hold. */
+export class RequestCharge {
+  readonly #budget: ByteBudget | undefined;
+  #held = 0;
+
+  /** `budget` of the process; undefined: nothing is counted or refused. */
+  constructor(budget: ByteBudget | undefined) {
+    this.#budget = budget;
+  }
+
+  /** So many bytes have come. False: the process holds too much already. */
+  take(bytes: number): boolean {
+    if (this.#budget === undefined) return true;
+    if (!this.#budget.take(bytes)) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** So many bytes are not needed any more. After `close` nothing is held, and nothing given back. */
+  give(bytes: number): void {
+    const given = Math.min(bytes, this.#held);
+    if (given === 0) return;
+    this.#held -= given;
+    this.#budget?.give(given);
+  }
+
+  /** So many bytes outlive the call: until the function that is returned is called, which may be any number of times. */
+  retain(bytes: number): () => void {
+    const budget = this.#budget;
+    let retained = Math.min(bytes, this.#held);
+    if (budget === undefined || retained === 0) return NOTHING_TO_GIVE;
+    this.#held -= retained;
+    return () => {
+      budget.give(retained);
+      retained = 0;
+    };
+  }
+
+  /** The call is over. */
+  close(): void {
+    this.give(this.#held);
+  }
+}
