@@ -232,15 +232,22 @@ describe('decodeGrpcInferRequest', () => {
     });
   }
 
-  it('gives raw contents to the inputs that have no other data, and ignores what is left', () => {
-    const { request } = decode({
-      inputs: [{ name: 'A' }, { name: 'B' }],
-      raw: [Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)],
-    });
+  it('gives raw contents to the inputs that have no other data, and ignores what is left, but no flood', () => {
+    const inputs = [{ name: 'A' }, { name: 'B' }];
+    const raw = [Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)];
+    const { request } = decode({ inputs, raw });
     assert.deepEqual(
       request.inputs.map(({ data }) => [...data]),
       [[1], [2]],
     );
+    const empty = new Uint8Array(0);
+    const tooMany = (what: string) => ({
+      code: 'INVALID_ARG',
+      message: `the request has more than 10000 ${what}, which is the most that the server accepts`,
+    });
+    const flood = <T>(one: T): T[] => new Array<T>(50_000).fill(one);
+    assert.throws(() => decode({ inputs, raw: flood(empty) }), tooMany('raw_input_contents'));
+    assert.throws(() => decode({ inputs: flood({ name: 'A' }) }), tooMany('inputs'));
   });
 
   it('reads the parameters of a request', () => {

@@ -9,7 +9,7 @@ import { readGrpcPlace } from './grpc-place.js';
 import { readGrpcSettings } from './grpc-settings.js';
 import { BINARY_FORM, type DecodedInferRequest, type DecodeOptions, NO_FORMS, type OutputForm } from './output-form.js';
 import { inputExists, unknownRegion } from './parameters.js';
-import { checkTensorCount, MAX_RANK, rankRefused } from './request-limits.js';
+import { MAX_RANK, MAX_TENSORS, rankRefused } from './request-limits.js';
 import type { RegionLease } from './shared-memory.js';
 import { UniqueNames } from './unique-names.js';
 
@@ -43,8 +43,10 @@ export function decodeGrpcInferRequest(
 
 function decode(message: InferRequestMessage, model: ReadyModel, lease: RegionLease | undefined): DecodedInferRequest {
   const { id } = message;
-  checkTensorCount('inputs', message.inputs.length);
-  checkTensorCount('outputs', message.outputs.length);
+  checkCount('inputs', message.inputs.length);
+  checkCount('outputs', message.outputs.length);
+  // More than the inputs need are ignored, as by Triton; a flood of them is not.
+  checkCount('raw_input_contents', message.rawInputContents.length);
   const settings = readGrpcSettings(message.parameters);
   checkDuplicates(message);
   const inputs = readInputs(message, model, lease);
@@ -62,6 +64,12 @@ function decode(message: InferRequestMessage, model: ReadyModel, lease: RegionLe
   };
   const defaultForm = BINARY_FORM;
   return lease === undefined ? { request, forms, defaultForm } : { request, forms, defaultForm, sharedMemory: lease };
+}
+
+/** The decoder stops building after one too many, so how many there are is not known. */
+function checkCount(what: 'inputs' | 'outputs' | 'raw_input_contents', count: number): void {
+  if (count <= MAX_TENSORS) return;
+  throw invalidArg(`the request has more than ${MAX_TENSORS} ${what}, which is the most that the server accepts`);
 }
 
 function checkDuplicates({ id, inputs }: InferRequestMessage): void {

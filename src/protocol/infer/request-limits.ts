@@ -1,11 +1,8 @@
 /** Bounds on what one request may contain, for both protocols. No model comes near them. */
 import { invalidArg, type TritonError } from '../error.js';
+import { MAX_RANK, MAX_TENSORS } from '../proto/infer-limits.js';
 
-/** Most inputs, and most outputs, of one request. */
-export const MAX_TENSORS = 10_000;
-
-/** Most dimensions of a shape. */
-export const MAX_RANK = 1024;
+export { MAX_RANK, MAX_TENSORS } from '../proto/infer-limits.js';
 
 /** Refuses a request with more inputs or outputs than the bound. */
 export function checkTensorCount(what: 'inputs' | 'outputs', count: number): void {

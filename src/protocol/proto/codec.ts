@@ -124,12 +124,17 @@ function repeatedField(name: string, field: Field): FieldCodec {
   return {
     read(reader, wire, message) {
       const list = message[name] as unknown[];
-      if (wire === codec.wire) list.push(codec.read(reader));
-      else if (codec.packable && wire === WireType.DELIMITED) {
+      if (wire === codec.wire) {
+        reader.countElement();
+        list.push(codec.read(reader));
+      } else if (codec.packable && wire === WireType.DELIMITED) {
         const outer = reader.end;
         const end = reader.length() + reader.pos;
         reader.end = end;
-        while (reader.pos < end) list.push(codec.read(reader));
+        while (reader.pos < end) {
+          reader.countElement();
+          list.push(codec.read(reader));
+        }
         reader.end = outer;
       } else return false;
       return true;
@@ -164,6 +169,7 @@ function mapField(name: string, field: Field): FieldCodec {
       const outer = reader.end;
       const end = reader.length() + reader.pos;
       reader.end = end;
+      reader.countElement();
       let k = zeroOf(field.key ?? 'string');
       let v = zeroOf(field.type);
       while (reader.pos < end) {

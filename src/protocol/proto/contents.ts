@@ -1,12 +1,5 @@
 /** `InferTensorContents`: typed tensor data inside a message, turned into the tensor's bytes. */
-import { encodeBytes } from '../bytes.js';
 import { ProtoReader, WireType } from './reader.js';
-
-/** A populated field: its number, how many elements it has, and where their encoded forms lie. */
-interface PopulatedField {
-  readonly number: number;
-  readonly segments: Uint8Array[];
-}
 
 const BYTES_CONTENTS = 8;
 
@@ -67,38 +60,101 @@ export function dataOfContents(
   return data ?? new Uint8Array(0);
 }
 
-function populatedFields(contents: Uint8Array, what: 'request' | 'response'): PopulatedField[] {
-  const fields: (PopulatedField | undefined)[] = [];
+function populatedFields(contents: Uint8Array, what: 'request' | 'response'): FieldData[] {
+  const fields: (FieldData | undefined)[] = [];
   const reader = new ProtoReader(contents, what);
   while (reader.pos < reader.end) {
     const tag = reader.tag();
     const number = tag >>> 3;
     const wire = tag & 7;
     const elementWire = ELEMENT_WIRE[number];
-    let segment: Uint8Array | undefined;
-    if (elementWire !== undefined && wire === WireType.DELIMITED) segment = reader.view();
-    else {
-      const start = reader.pos;
+    let start = reader.pos;
+    if (elementWire !== undefined && wire === WireType.DELIMITED) {
+      const length = reader.length();
+      start = reader.pos;
+      reader.pos = start + length;
+    } else {
       reader.skip(tag);
       // An element that is not packed looks like a packed list of one.
-      if (wire === elementWire) segment = contents.subarray(start, reader.pos);
+      if (wire !== elementWire) continue;
     }
-    if (segment === undefined || (segment.length === 0 && number !== BYTES_CONTENTS)) continue;
-    const field = fields[number];
-    if (field === undefined) fields[number] = { number, segments: [segment] };
-    else field.segments.push(segment);
+    if (start === reader.pos && number !== BYTES_CONTENTS) continue;
+    const size = FIXED_SIZES[number]!;
+    if ((reader.pos - start) % size !== 0) reader.fail();
+    fields[number] ??= new FieldData(number, contents);
+    fields[number].add(start, reader.pos);
   }
   return fields.filter((field) => field !== undefined);
 }
 
-function convert({ number, segments }: PopulatedField, datatype: string, what: 'request' | 'response'): Uint8Array {
-  if (number === BYTES_CONTENTS) return encodeBytes(segments);
-  const wire = ELEMENT_WIRE[number];
-  const packed = segments.length === 1 ? segments[0]! : Buffer.concat(segments);
-  if (wire === WireType.VARINT) return convertVarints(packed, SIZES[datatype] ?? 8, number === 1, what);
-  const size = wire === WireType.FIXED32 ? 4 : 8;
-  if (segments.some((segment) => segment.length % size !== 0)) new ProtoReader(packed, what).fail();
-  return packed;
+function convert(field: FieldData, datatype: string, what: 'request' | 'response'): Uint8Array {
+  const { number, bytes } = field;
+  if (ELEMENT_WIRE[number] !== WireType.VARINT) return bytes;
+  return convertVarints(bytes, SIZES[datatype] ?? 8, number === 1, what);
+}
+
+/** Bytes of one element of the fields 1 to 8, where it is always the same. */
+const FIXED_SIZES: readonly number[] = [1, 1, 1, 1, 1, 1, 4, 8, 1];
+/** Smallest buffer for what is put together. */
+const FIRST_SIZE = 256;
+/** Bytes of the length before each element of a BYTES tensor. */
+const LENGTH_SIZE = 4;
+
+/**
+ * The encoded elements of one field, one behind the other; those of `bytes_contents` each behind its length. A list that
+ * comes in one piece stays where it is; single elements are copied and cost no object: a request may have millions.
+ */
+class FieldData {
+  readonly number: number;
+  readonly #source: Uint8Array;
+  /** The only piece so far, if `#copy` is undefined. */
+  #start = 0;
+  #end = 0;
+  #copy: Buffer | undefined;
+  #size = 0;
+
+  constructor(number: number, source: Uint8Array) {
+    this.number = number;
+    this.#source = source;
+  }
+
+  get bytes(): Uint8Array {
+    if (this.#copy !== undefined) return this.#copy.subarray(0, this.#size);
+    return this.#source.subarray(this.#start, this.#end);
+  }
+
+  /** Adds `source[start, end)`. */
+  add(start: number, end: number): void {
+    if (this.number === BYTES_CONTENTS) {
+      const at = this.#grow(LENGTH_SIZE);
+      this.#copy!.writeUInt32LE(end - start, at);
+      this.#append(start, end);
+    } else if (this.#copy === undefined && this.#end === 0) {
+      this.#start = start;
+      this.#end = end;
+    } else {
+      if (this.#copy === undefined) this.#append(this.#start, this.#end);
+      this.#append(start, end);
+    }
+  }
+
+  #append(start: number, end: number): void {
+    let at = this.#grow(end - start);
+    if (end - start > 64) this.#copy!.set(this.#source.subarray(start, end), at);
+    else for (let from = start; from < end; from++) this.#copy![at++] = this.#source[from]!;
+  }
+
+  /** Makes room for so many bytes; returns where it is. */
+  #grow(size: number): number {
+    const at = this.#size;
+    this.#size += size;
+    const copy = this.#copy;
+    if (copy !== undefined && this.#size <= copy.length) return at;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#size, FIRST_SIZE, at * 2));
+    if (copy !== undefined) larger.set(copy.subarray(0, at));
+    this.#copy = larger;
+    return at;
+  }
 }
 
 function convertVarints(packed: Uint8Array, size: number, bool: boolean, what: 'request' | 'response'): Uint8Array {

@@ -1,3 +1,4 @@
+import { MAX_RANK, MAX_TENSORS } from './infer-limits.js';
 import {
   type InferRequestedOutputMessage,
   type InferRequestMessage,
@@ -13,7 +14,14 @@ import { ProtoReader } from './reader.js';
 /** Tags: field number << 3 | wire type. */
 const tag = (number: number, wire = 2): number => (number << 3) | wire;
 
-/** Decodes a ModelInferRequest; contents are views on `bytes`. Malformed: INTERNAL `Unable to parse request`. */
+/** Most inputs, outputs and raw contents of one request that are decoded, and one more, to be seen as too many. */
+const MAX_LISTED = MAX_TENSORS + 1;
+
+/**
+ * Decodes a ModelInferRequest; contents are views on `bytes`. Malformed: INTERNAL `Unable to parse request`. Of lists that
+ * are longer than a request may have them only the beginning is built, with one element too many: two bytes on the wire
+ * would be hundreds in memory.
+ */
 export function decodeModelInferRequest(bytes: Uint8Array): InferRequestMessage {
   const reader = new ProtoReader(bytes);
   let modelName = '';
@@ -39,13 +47,16 @@ export function decodeModelInferRequest(bytes: Uint8Array): InferRequestMessage 
         parameters = readParameter(reader, parameters);
         break;
       case tag(5):
-        inputs.push(readTensor(reader));
+        if (inputs.length < MAX_LISTED) inputs.push(readTensor(reader));
+        else reader.skip(field);
         break;
       case tag(6):
-        outputs.push(readRequestedOutput(reader));
+        if (outputs.length < MAX_LISTED) outputs.push(readRequestedOutput(reader));
+        else reader.skip(field);
         break;
       case tag(7):
-        rawInputContents.push(reader.view());
+        if (rawInputContents.length < MAX_LISTED) rawInputContents.push(reader.view());
+        else reader.skip(field);
         break;
       default:
         reader.skip(field);
@@ -142,7 +153,7 @@ function readTensor(reader: ProtoReader): InferTensorMessage {
         readShape(reader, shape);
         break;
       case tag(3, 0):
-        shape.push(reader.int64Number());
+        addDimension(shape, reader.int64Number());
         break;
       case tag(4):
         parameters = readParameter(reader, parameters);
@@ -151,6 +162,7 @@ function readTensor(reader: ProtoReader): InferTensorMessage {
         if (contents === undefined) contents = reader.view();
         else {
           more ??= [contents];
+          if (more.length > MAX_LISTED) reader.fail();
           more.push(reader.view());
         }
         break;
@@ -164,12 +176,17 @@ function readTensor(reader: ProtoReader): InferTensorMessage {
   return { name, datatype, shape, parameters, contents };
 }
 
+/** One dimension more than a shape may have is kept, to be seen as too many. */
+function addDimension(shape: number[], size: number): void {
+  if (shape.length <= MAX_RANK) shape.push(size);
+}
+
 function readShape(reader: ProtoReader, shape: number[]): void {
   const outer = reader.end;
   const length = reader.length();
   const end = reader.pos + length;
   reader.end = end;
-  while (reader.pos < end) shape.push(reader.int64Number());
+  while (reader.pos < end) addDimension(shape, reader.int64Number());
   reader.end = outer;
 }
 
@@ -202,6 +219,7 @@ function readParameter(reader: ProtoReader, parameters: ParameterMap): Parameter
         value = nested(reader, () => readParameterValue(reader, before));
       } else reader.skip(field);
     }
+    if (map.size > MAX_LISTED) reader.fail();
     map.set(key, value);
   });
   return map;

@@ -7,6 +7,9 @@ export const WireType = { VARINT: 0, FIXED64: 1, DELIMITED: 2, GROUP_START: 3, G
 /** How deep unknown groups may nest; protobuf's own default. */
 const MAX_GROUP_DEPTH = 100;
 
+/** Most elements of the lists and maps of a request that is decoded by the tables. */
+const MAX_ELEMENTS = 100_000;
+
 const TWO_32 = 0x1_0000_0000;
 const scratch = new DataView(new ArrayBuffer(8));
 
@@ -23,6 +26,9 @@ export class ProtoReader {
   hi = 0;
   readonly #what: string;
 
+  /** Elements of lists and maps that were built. */
+  #elements = 0;
+
   /** `what` is the noun of the error message: `request` or `response`. */
   constructor(bytes: Uint8Array, what = 'request') {
     this.bytes = bytes;
@@ -33,6 +39,11 @@ export class ProtoReader {
 
   fail(): never {
     throw new TritonError('INTERNAL', `Unable to parse ${this.#what}`);
+  }
+
+  /** Counts an element of a list or a map. A request with more than any has is refused before they are built. */
+  countElement(): void {
+    if (++this.#elements > MAX_ELEMENTS && this.#what === 'request') this.fail();
   }
 
   /** A varint's low 32 bits, unsigned. */

@@ -11,7 +11,9 @@ import {
   NO_PARAMETERS,
   type ParameterMap,
 } from '../../protocol/proto/infer-codec.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
+import { PIECE_OVERHEAD } from '../../transport/send-account.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
 import { StreamBacklog } from '../stream-backlog.js';
@@ -52,12 +54,17 @@ export function modelStreamInfer(context: ServerContext): StreamInferMethod {
   };
 }
 
-/** Place of one request's messages in the order of the stream. */
+/** The turn of one request's messages in the order of the stream. */
 interface Slot {
-  /** Messages that wait for earlier slots; undefined once the slot is at the head. */
+  /** Messages that wait for earlier slots. */
   waiting: (readonly Uint8Array[])[];
   done: boolean;
+  /** The slot behind it. */
+  next: Slot | undefined;
 }
+
+/** Bytes that wait for earlier responses of their stream, from which on no more requests are read. */
+const MAX_OUT_OF_ORDER = 16 * 1024 * 1024;
 
 /**
  * One stream. Responses of models that answer once leave in the order of the requests: each such request has a slot, the
@@ -68,7 +75,13 @@ class InferStreamSession implements GrpcStreamListener {
   readonly #call: GrpcCall;
   readonly #onEnd: () => void;
   readonly #endOnError: boolean;
-  readonly #slots: Slot[] = [];
+  /** The slots in the order of the requests: a list, because there may be any number of them. */
+  #firstSlot: Slot | undefined;
+  #lastSlot: Slot | undefined;
+  /** Bytes of messages that wait in slots, and whether requests are not read because of them, or of a slow client. */
+  #outOfOrder = 0;
+  #waitsForOrder = false;
+  #waitsForClient = false;
   readonly #pending = new Set<PendingRequest>();
   readonly #wait = new WaitForRequest();
   readonly #backlog: StreamBacklog;
@@ -102,14 +115,16 @@ class InferStreamSession implements GrpcStreamListener {
     }
     let slot: Slot | undefined;
     let trace: GrpcTrace | undefined;
+    const release = this.#call.retain();
     const { tracer } = this.#context;
     try {
       if (this.#stopping) throw new TritonError('UNAVAILABLE', SHUTTING_DOWN);
       const model = this.#context.engine.model(message.modelName, message.modelVersion);
       if (!model.decoupled) slot = this.#newSlot();
       if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, this.#call, this.#wait);
-      this.#submit(message, model, slot, trace);
+      this.#submit(message, model, slot, trace, release);
     } catch (reason) {
+      release();
       // Before execution: only the id, no final flag.
       slot ??= this.#newSlot();
       this.#write(slot, errorMessage(TritonError.from(reason).message, message.id, '', '', NO_PARAMETERS), trace);
@@ -129,10 +144,16 @@ class InferStreamSession implements GrpcStreamListener {
     this.#endIfDone();
   }
 
-  #submit(message: InferRequestMessage, model: ReadyModel, slot: Slot | undefined, trace: GrpcTrace | undefined): void {
+  #submit(
+    message: InferRequestMessage,
+    model: ReadyModel,
+    slot: Slot | undefined,
+    trace: GrpcTrace | undefined,
+    release: () => void,
+  ): void {
     const decoded = decodeGrpcInferRequest(message, model, this.#context.decoding.grpc);
     try {
-      this.#submitDecoded(decoded, message, model, slot, trace);
+      this.#submitDecoded(decoded, message, model, slot, trace, release);
     } catch (reason) {
       decoded.sharedMemory?.release();
       throw reason;
@@ -145,6 +166,7 @@ class InferStreamSession implements GrpcStreamListener {
     model: ReadyModel,
     slot: Slot | undefined,
     trace: GrpcTrace | undefined,
+    release: () => void,
   ): void {
     const { headerForward } = this.#context.options.grpc;
     let { request } = decoded;
@@ -168,6 +190,7 @@ class InferStreamSession implements GrpcStreamListener {
       if (!final) return;
       trace?.end();
       decoded.sharedMemory?.release();
+      release();
       if (this.#ended) return;
       if (slot !== undefined) this.#finishSlot(slot);
       this.#endIfDone();
@@ -200,8 +223,10 @@ class InferStreamSession implements GrpcStreamListener {
   }
 
   #newSlot(): Slot {
-    const slot: Slot = { waiting: [], done: false };
-    this.#slots.push(slot);
+    const slot: Slot = { waiting: [], done: false, next: undefined };
+    if (this.#lastSlot === undefined) this.#firstSlot = slot;
+    else this.#lastSlot.next = slot;
+    this.#lastSlot = slot;
     return slot;
   }
 
@@ -211,32 +236,56 @@ class InferStreamSession implements GrpcStreamListener {
   }
 
   #sendInOrder(slot: Slot | undefined, chunks: readonly Uint8Array[]): void {
-    if (slot !== undefined && slot !== this.#slots[0]) slot.waiting.push(chunks);
-    else this.#send(chunks);
+    if (slot === undefined || slot === this.#firstSlot) {
+      this.#send(chunks);
+      return;
+    }
+    slot.waiting.push(chunks);
+    this.#outOfOrder += memoryOf(chunks);
+    if (this.#outOfOrder > MAX_OUT_OF_ORDER) this.#waitsForOrder = true;
+    this.#regulate();
   }
 
   #finishSlot(slot: Slot): void {
     slot.done = true;
-    while (this.#slots[0]?.done === true) {
-      this.#slots.shift();
-      for (const chunks of this.#slots[0]?.waiting.splice(0) ?? []) this.#send(chunks);
+    while (this.#firstSlot?.done === true) {
+      const next: Slot | undefined = this.#firstSlot.next;
+      this.#firstSlot = next;
+      if (next === undefined) this.#lastSlot = undefined;
+      else {
+        for (const chunks of next.waiting) {
+          this.#outOfOrder -= memoryOf(chunks);
+          this.#send(chunks);
+        }
+        next.waiting = [];
+      }
     }
+    if (this.#outOfOrder <= MAX_OUT_OF_ORDER / 2) this.#waitsForOrder = false;
+    this.#regulate();
   }
 
   /** A peer that reads slowly is no longer read from until it has caught up. */
   #send(chunks: readonly Uint8Array[]): void {
     if (this.#ended || this.#call.send(chunks)) return;
     if (this.#backlog.empty) {
-      this.#call.pause();
+      this.#waitsForClient = true;
+      this.#regulate();
       this.#call.onDrain(() => {
         this.#backlog.clear();
-        this.#call.resume();
+        this.#waitsForClient = false;
+        this.#regulate();
       });
     }
-    const tooSlow = this.#backlog.add(chunks.reduce((sum, { length }) => sum + length, 0));
+    const tooSlow = this.#backlog.add(memoryOf(chunks));
     if (tooSlow === undefined) return;
     this.#context.log.warning(`stream of a gRPC client ended: ${tooSlow.message}`);
     this.#fail(tooSlow);
+  }
+
+  /** Reads requests only while nothing piles up. */
+  #regulate(): void {
+    if (this.#waitsForClient || this.#waitsForOrder) this.#call.pause();
+    else this.#call.resume();
   }
 
   #endIfDone(): void {
@@ -264,8 +313,17 @@ class InferStreamSession implements GrpcStreamListener {
 
   #end(): void {
     this.#ended = true;
+    this.#firstSlot = undefined;
+    this.#lastSlot = undefined;
     this.#onEnd();
   }
+}
+
+/** What a message costs while it waits: its bytes, and the objects around them. */
+function memoryOf(chunks: readonly Uint8Array[]): number {
+  let size = PIECE_OVERHEAD;
+  for (const { length } of chunks) size += length;
+  return size;
 }
 
 function emptyResponse(message: InferRequestMessage, parameters: ParameterMap) {
@@ -291,5 +349,5 @@ function errorMessage(
   parameters: ParameterMap,
 ): Uint8Array[] {
   const response = { modelName, modelVersion, id, parameters, outputs: [], rawOutputContents: [] };
-  return encodeModelStreamInferResponse(text, encodeModelInferResponse(response));
+  return encodeModelStreamInferResponse(cutText(text), encodeModelInferResponse(response));
 }

@@ -6,6 +6,7 @@ import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/
 import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
 import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import { decodeModelInferRequest } from '../../protocol/proto/infer-codec.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
@@ -26,6 +27,8 @@ export function modelInfer({ engine, options, decoding, tracer, log }: ServerCon
       let regions: RegionLease | undefined;
       let trace: GrpcTrace | undefined;
       let id = '';
+      // The tensors are views on the message: it is held until the last response, also when the client is gone.
+      const release = call.retain();
       try {
         const message = decodeModelInferRequest(bytes);
         const model = engine.model(message.modelName, message.modelVersion);
@@ -72,6 +75,7 @@ export function modelInfer({ engine, options, decoding, tracer, log }: ServerCon
             trace?.end();
             buffers?.release();
             decoded.sharedMemory?.release();
+            release();
           };
           if (timing === undefined) finish();
           else timing.whenKnown(finish);
@@ -79,7 +83,9 @@ export function modelInfer({ engine, options, decoding, tracer, log }: ServerCon
         call.onCancel(() => pending.cancel());
       } catch (reason) {
         regions?.release();
-        if (log.isVerbose(1)) log.verbose(1, `${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`);
+        release();
+        if (log.isVerbose(1))
+          log.verbose(1, cutText(`${requestPrefix(id)}Infer failed: ${TritonError.from(reason).message}`));
         if (trace === undefined) finishWithError(call, reason);
         else {
           trace.sending(() => finishWithError(call, reason));

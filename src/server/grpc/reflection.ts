@@ -5,6 +5,7 @@ import { FileDescriptor } from '../../protocol/proto/descriptor.js';
 import { ServerReflectionRequest, ServerReflectionResponse } from '../../protocol/proto/reflection-messages.js';
 import { create } from '../../protocol/proto/schema.js';
 import { serviceFiles } from '../../protocol/proto/service-files.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import { finishWithError } from './respond.js';
 
@@ -23,7 +24,11 @@ export function serverReflection(): GrpcMethod {
       onMessage(message) {
         try {
           known ??= makeCatalogue();
-          call.send(toBinary(ServerReflectionResponse, answer(known, fromBinary(ServerReflectionRequest, message))));
+          const response = answer(known, fromBinary(ServerReflectionRequest, message));
+          if (call.send(toBinary(ServerReflectionResponse, response))) return;
+          // A response is a thousand times its request: whoever does not read is not read from.
+          call.pause();
+          call.onDrain(() => call.resume());
         } catch (reason) {
           finishWithError(call, reason);
         }
@@ -79,7 +84,7 @@ function answer(known: Catalogue, request: ServerReflectionRequest): ServerRefle
   response.original_request = request;
   const found = (files: readonly Uint8Array[] | undefined, what: string) => {
     if (files !== undefined) response.file_descriptor_response = { file_descriptor_proto: [...files] };
-    else response.error_response = { error_code: GrpcStatus.NOT_FOUND, error_message: `${what} not found` };
+    else response.error_response = { error_code: GrpcStatus.NOT_FOUND, error_message: cutText(`${what} not found`) };
   };
   if (request.list_services !== undefined) {
     response.list_services_response = { service: known.services.map((name) => ({ name })) };

@@ -18,6 +18,12 @@ export async function serveGrpcEndpoint(context: ServerContext): Promise<GrpcEnd
   const methods = grpcMethods(context);
   const options = {
     maxReceiveMessageSize: GRPC_MAX_MESSAGE_BYTES,
+    maxInflatedMessageSize: grpc.maxInflatedSize,
+    maxSendQueue: grpc.connectionMaxBacklog,
+    readTimeoutMs: grpc.readTimeoutMs,
+    writeTimeoutMs: grpc.writeTimeoutMs,
+    requestBudget: context.budgets.requests,
+    sendBudget: context.budgets.responses,
     keepaliveTimeMs: grpc.keepaliveTimeMs,
     keepaliveTimeoutMs: grpc.keepaliveTimeoutMs,
     keepaliveWithoutStreams: grpc.keepalivePermitWithoutCalls,

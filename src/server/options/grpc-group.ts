@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, oneOf, option, pattern, positive, type Setter, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { BadOption, parseBool, parseInt32, parsePort } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parseInt64, parsePort } from './parse-value.js';
 import type { CompressionLevel } from './server-options.js';
 import { tlsOptions } from './tls-options.js';
 
@@ -8,6 +8,14 @@ const GRPC = 'GRPC';
 
 const milliseconds = (name: string, set: Setter<number>, help: string): OptionSpec =>
   option(GRPC, name, 'integer', parseInt32, set, help);
+
+const positiveSize =
+  (name: string) =>
+  (value: string): number => {
+    const size = parseInt64(value);
+    if (size < 1) throw new BadOption(`--${name} must be at least 1 byte, not ${value}.`);
+    return size;
+  };
 
 /** Options of the gRPC front end. */
 export const GRPC_OPTIONS: readonly OptionSpec[] = [
@@ -118,6 +126,32 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
     'grpc-max-connection-age-grace',
     (d, v) => (d.grpc.maxConnectionAgeGraceMs = v),
     'Milliseconds that its open calls then still have. Default: no limit.',
+  ),
+  option(
+    GRPC,
+    'grpc-max-inflated-size',
+    'integer',
+    positiveSize('grpc-max-inflated-size'),
+    (d, v) => (d.grpc.maxInflatedSize = v),
+    'Largest request message that comes compressed, in bytes after decompression. Default 268435456.',
+  ),
+  option(
+    GRPC,
+    'grpc-connection-max-backlog',
+    'integer',
+    positiveSize('grpc-connection-max-backlog'),
+    (d, v) => (d.grpc.connectionMaxBacklog = v),
+    'Bytes of responses that may wait for one connection to read them; further requests and responses are refused. Default 1073741824.',
+  ),
+  milliseconds(
+    'grpc-read-timeout',
+    (d, v) => (d.grpc.readTimeoutMs = Math.max(v, 0)),
+    'Milliseconds after which a request that is incomplete and makes no progress ends, and in which each frame must be complete. 0 = no limit. Default 60000.',
+  ),
+  milliseconds(
+    'grpc-write-timeout',
+    (d, v) => (d.grpc.writeTimeoutMs = Math.max(v, 0)),
+    'Milliseconds after which a response of which the client takes nothing is dropped. 0 = no limit. Default 300000.',
   ),
   {
     group: GRPC,

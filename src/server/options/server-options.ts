@@ -65,6 +65,13 @@ export interface GrpcOptions extends EndpointOptions {
   readonly maxPingStrikes: number;
   readonly maxConnectionAgeMs: number;
   readonly maxConnectionAgeGraceMs: number;
+  /** Bytes of a message that came compressed, after decompression. */
+  readonly maxInflatedSize: number;
+  /** Bytes of responses that may wait for one connection's windows. */
+  readonly connectionMaxBacklog: number;
+  /** 0 = no limit. */
+  readonly readTimeoutMs: number;
+  readonly writeTimeoutMs: number;
 }
 
 /** TLS of a front end: paths of PEM files. */
@@ -225,6 +232,10 @@ export function defaultServerOptions(): OptionsDraft {
       maxPingStrikes: 2,
       maxConnectionAgeMs: 0,
       maxConnectionAgeGraceMs: 0,
+      maxInflatedSize: 268435456,
+      connectionMaxBacklog: 1073741824,
+      readTimeoutMs: 60000,
+      writeTimeoutMs: 300000,
     },
     metrics: {
       enabled: true,
