@@ -5,6 +5,19 @@ import { type GrpcMethod, type GrpcServerOptions, serveGrpc } from '../../src/tr
 import { HpackEncoder } from '../../src/transport/http2/hpack/encoder.js';
 import type { HeaderField } from '../../src/transport/http2/hpack/static-table.js';
 import { MemorySocket, turn } from './memory-socket.js';
+import {
+  block,
+  call,
+  EMPTY,
+  type Frame,
+  frame,
+  framesOf,
+  message,
+  number,
+  PREFACE,
+  SETTINGS,
+  setting,
+} from './raw-frames.js';
 
 const methods = new Map<string, GrpcMethod>([
   [
@@ -19,74 +32,6 @@ const methods = new Map<string, GrpcMethod>([
   ],
   ['/t.S/Never', { kind: 'unary', handle() {} }],
 ]);
-
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-const EMPTY = Buffer.alloc(0);
-const SETTINGS = frame(4, 0, 0, EMPTY);
-
-interface Frame {
-  readonly type: number;
-  readonly flags: number;
-  readonly stream: number;
-  readonly payload: Buffer;
-}
-
-function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-function number(value: number): Buffer {
-  const payload = Buffer.alloc(4);
-  payload.writeUInt32BE(value);
-  return payload;
-}
-
-function setting(id: number, value: number): Buffer {
-  const payload = Buffer.alloc(6);
-  payload.writeUInt16BE(id);
-  payload.writeUInt32BE(value, 2);
-  return frame(4, 0, 0, payload);
-}
-
-function block(path: string, ...more: HeaderField[]): Uint8Array {
-  const fields: HeaderField[] = [
-    [':method', 'POST'],
-    [':scheme', 'http'],
-    [':path', path],
-    ['te', 'trailers'],
-    ['content-type', 'application/grpc'],
-    ...more,
-  ];
-  return new HpackEncoder().encode(fields, new Set());
-}
-
-function message(text: string): Buffer {
-  return Buffer.concat([Buffer.of(0), number(text.length), Buffer.from(text)]);
-}
-
-function call(stream: number, path = '/t.S/Echo', text = 'hello'): Buffer {
-  return Buffer.concat([frame(1, 4, stream, block(path)), frame(0, 1, stream, message(text))]);
-}
-
-function framesOf(bytes: Buffer): Frame[] {
-  const frames: Frame[] = [];
-  for (let at = 0; at + 9 <= bytes.length; ) {
-    const length = bytes.readUIntBE(at, 3);
-    frames.push({
-      type: bytes[at + 3]!,
-      flags: bytes[at + 4]!,
-      stream: bytes.readUInt32BE(at + 5),
-      payload: bytes.subarray(at + 9, at + 9 + length),
-    });
-    at += 9 + length;
-  }
-  return frames;
-}
 
 async function talk(
   parts: readonly Uint8Array[],
