@@ -29,7 +29,7 @@ const MODELS = [
 ];
 
 describe('triton repo init', () => {
-  it('makes the example repository', () => {
+  it('makes the example repository', async () => {
     const { status, stdout, stderr } = init('models');
     assert.deepEqual([status, stderr], [0, '']);
     assert.match(
@@ -44,7 +44,7 @@ describe('triton repo init', () => {
       const files = readdirSync(join(folder, '1'));
       assert.deepEqual(files, name === 'simple_identity' ? [] : ['model.onnx']);
       if (files.length === 0) continue;
-      const { model, doubt } = describeOnnx(join(folder, '1', 'model.onnx'));
+      const { model, doubt } = await describeOnnx(join(folder, '1', 'model.onnx'));
       assert.deepEqual([checkOnnxAgainstConfig(config, model), doubt], [[], undefined]);
     }
     const labels = readFileSync(join(root, 'models', 'densenet_onnx', 'densenet_labels.txt'), 'utf8').trimEnd();
@@ -52,7 +52,7 @@ describe('triton repo init', () => {
     assert.equal(labels.split('\n').length, Number(config.output[0]?.dims[0]));
   });
 
-  it('overwrites nothing', () => {
+  it('overwrites nothing', async () => {
     writeFileSync(join(root, 'file'), '');
     const before = readdirSync(root).sort();
     assert.deepEqual(

@@ -52,10 +52,10 @@ export async function addModel(options: AddModelOptions): Promise<AddedModel> {
   await requireFile(file);
   const directory = join(repository, name);
   await requireAbsent(directory, name, repository);
-  const header = refusable(file, readOnnxFile);
+  const header = await refusable(file, readOnnxFile);
   for (const value of [...header.inputs, ...header.outputs]) requireServable(value);
   const externalFiles = await externalFilesOf(header);
-  const { model, doubt } = refusable(file, describeOnnx);
+  const { model, doubt } = await refusable(file, describeOnnx);
   const config = makeConfig(name, model, options.maxBatchSize);
   const configText = `# Made by 'triton repo add' from ${JSON.stringify(basename(file))}.\n${writePbtxt(config)}`;
   try {
@@ -108,9 +108,9 @@ function exists(name: string, repository: string): TritonError {
 }
 
 /** Reads a model in one way or another and words what may be wrong with it for the person who gave the file. */
-function refusable<T>(file: string, read: (path: string) => T): T {
+async function refusable<T>(file: string, read: (path: string) => T | Promise<T>): Promise<T> {
   try {
-    return read(file);
+    return await read(file);
   } catch (reason) {
     const { message } = TritonError.from(reason);
     if (!/Protobuf parsing failed|does not have a graph/.test(message)) {

@@ -1,8 +1,7 @@
 /** A model's header with the shapes that the runtime infers, for tools that run outside a server. */
 import { statSync } from 'node:fs';
+import { DEFAULT_DESCRIBE_SECONDS, describeSession } from './describe-process.js';
 import { type OnnxModel, readOnnxFile } from './onnx-file.js';
-import { OpenSession } from './open-session.js';
-import { loadOrtBinding } from './ort-binding.js';
 import { mergeSessionInfo } from './session-info.js';
 import { needsRuntimeShapes } from './session-shapes.js';
 
@@ -17,22 +16,18 @@ export interface OnnxDescription {
 const RUNTIME_LIMIT_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads a model's header and, where that is quick or needed, lets the runtime load the model. Throws INTERNAL with the
- * runtime's text when the file is no model or the runtime refuses it. Without the runtime's native library the file's
- * own shapes are returned with a doubt.
+ * Reads a model's header and, where that is quick or needed, lets the runtime load the model, in another process and for
+ * `limitSeconds` at most. Rejects with INTERNAL and the runtime's text when the file is no model or the runtime refuses
+ * it, with UNAVAILABLE when it takes too long. Without the runtime's native library the file's own shapes are returned
+ * with a doubt.
  */
-export function describeOnnx(path: string): OnnxDescription {
+export async function describeOnnx(path: string, limitSeconds = DEFAULT_DESCRIBE_SECONDS): Promise<OnnxDescription> {
   const model = readOnnxFile(path);
   if (statSync(path).size > RUNTIME_LIMIT_BYTES && !needsRuntimeShapes(model)) return { model, doubt: undefined };
-  try {
-    loadOrtBinding();
-  } catch (reason) {
-    const why = (reason as Error).message;
-    return { model, doubt: `not checked by the runtime, which cannot be loaded: ${why}` };
-  }
   const options = { graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1 } as const;
-  const session = new OpenSession({ path, options, runOptions: {} });
-  const described = mergeSessionInfo(model, session.info);
-  session.dispose();
-  return { model: described, doubt: undefined };
+  const told = await describeSession({ path, options, runOptions: {} }, limitSeconds);
+  if (told.missing !== undefined) {
+    return { model, doubt: `not checked by the runtime, which cannot be loaded: ${told.missing}` };
+  }
+  return { model: mergeSessionInfo(model, told.info), doubt: undefined };
 }

@@ -11,6 +11,7 @@ import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
 import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
 import { describeOnnx } from './describe-onnx.js';
+import { describeSeconds } from './describe-process.js';
 import type { OnnxModel } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';
 import { onnxRemedy } from './onnx-remedy.js';
@@ -55,7 +56,7 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
   }
   const problem = await modelFileProblem(path);
   try {
-    const { model, doubt } = describeOnnx(path);
+    const { model, doubt } = await describeOnnx(path, describeSeconds(version.backendConfig));
     if (doubt !== undefined)
       doubts.push({ rule: 'onnx-runtime-missing', code: 'UNAVAILABLE', message: doubt, path: [] });
     return { model };

@@ -6,17 +6,28 @@ import { batchInputTensors } from '../batch/batch-inputs.js';
 import { gatherInputs, gatherOwned } from '../batch/gather.js';
 import { scatterOutputs } from '../batch/scatter.js';
 import { type ScatteredOutput, scatteredOutputs } from '../batch/scattered-outputs.js';
-import type { InlineSession } from './inline-session.js';
-import type { SessionWorker } from './session-worker.js';
+import type { MainThreadRuns } from './main-thread-runs.js';
+import type { RunResult } from './open-session.js';
+import type { OwnThread } from './own-thread.js';
+import type { Placement } from './placement.js';
+import { type Lane, pool } from './thread-pool.js';
 
 /** Below this time of a run the way to the thread counts: several batches are then sent ahead. In ns. */
 const SHORT_RUN_NS = 1_000_000;
 const AHEAD = 4;
 
-/**
- * One instance of an ONNX model: a session in a worker thread of its own, and for very fast models the shared session in
- * the main thread. The thread of a model that runs in the main thread starts when it is needed for the first time.
- */
+/** Where an instance can run its batches. */
+export interface InstancePlaces {
+  readonly placement: Placement;
+  /** Runs on the main thread, for models that may earn them. */
+  readonly main: MainThreadRuns | undefined;
+  /** Its way into the shared threads, for models that may use them. */
+  readonly lane: Lane | undefined;
+  /** Its own thread, which starts when it is needed. */
+  readonly own: OwnThread;
+}
+
+/** One instance of an ONNX model. */
 export class OnnxInstance implements BackendInstance {
   readonly name: string;
   readonly #batches: boolean;
@@ -26,24 +37,14 @@ export class OnnxInstance implements BackendInstance {
   readonly #scattered: ReadonlyMap<string, ScatteredOutput>;
   readonly #stateOutputs: readonly string[];
   readonly #withStates = new WeakMap<readonly string[], readonly string[]>();
-  readonly #inline: InlineSession | undefined;
-  readonly #start: () => Promise<SessionWorker>;
+  readonly #places: InstancePlaces;
   readonly #sortedNames = new WeakMap<readonly string[], readonly string[]>();
   #lastNames: readonly string[] = [];
   #lastSorted: readonly string[] = [];
-  #worker: SessionWorker | undefined;
-  #starting: Promise<SessionWorker> | undefined;
   #runNs = SHORT_RUN_NS;
-  #closed = false;
 
-  constructor(
-    name: string,
-    config: ModelConfig,
-    unfeedable: ReadonlySet<string>,
-    inline: InlineSession | undefined,
-    worker: SessionWorker | undefined,
-    start: () => Promise<SessionWorker>,
-  ) {
+  /** `unfeedable`: inputs with a stored value that cannot be replaced. */
+  constructor(name: string, config: ModelConfig, unfeedable: ReadonlySet<string>, places: InstancePlaces) {
     this.name = name;
     this.#batches = config.max_batch_size > 0;
     this.#ragged = new Set(config.input.filter((input) => input.allow_ragged_batch).map((input) => input.name));
@@ -51,67 +52,51 @@ export class OnnxInstance implements BackendInstance {
     this.#batchInputs = config.batch_input;
     this.#scattered = scatteredOutputs(config);
     this.#stateOutputs = [...new Set(config.sequence_batching?.state.map((state) => state.output_name))];
-    this.#inline = inline;
-    this.#worker = worker;
-    this.#start = start;
+    this.#places = places;
   }
 
   get concurrency(): number {
-    if (this.#inline?.active) return 1;
+    if (this.#places.main?.active) return 1;
     return this.#runNs < SHORT_RUN_NS ? AHEAD : 1;
+  }
+
+  /** False for a while after its own thread has died: it is started again with a pause that grows. */
+  get healthy(): boolean {
+    return this.#places.placement.shared || this.#places.own.usable;
   }
 
   execute(batch: readonly ExecutionRequest[]): ExecutionTimes | Promise<ExecutionTimes> {
     if (this.#unfeedable.size > 0) this.#refuseStoredValues(batch);
     const outputs = this.#outputNames(batch);
-    const bytes = byteSize(batch);
-    if (!this.#inline?.accepts(bytes)) return this.#runInThread(batch, outputs, bytes);
-    const inputs = this.#withBatchInputs(gatherInputs(batch, this.#ragged), batch);
-    const result = this.#inline.run(inputs, outputs, bytes);
+    const { main } = this.#places;
+    if (!main?.accepts(batch)) return this.#runInThread(batch, outputs);
+    const result = main.run(this.#withBatchInputs(gatherInputs(batch, this.#ragged), batch), outputs);
     scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
     return result.times;
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    const worker = this.#worker ?? (await this.#starting?.catch(() => undefined));
-    await worker?.close();
+    await this.#places.own.close();
   }
 
-  async #runInThread(
-    batch: readonly ExecutionRequest[],
-    outputs: readonly string[],
-    bytes: number,
-  ): Promise<ExecutionTimes> {
-    const worker = this.#worker?.alive ? this.#worker : await this.#startWorker();
+  async #runInThread(batch: readonly ExecutionRequest[], outputs: readonly string[]): Promise<ExecutionTimes> {
+    const { placement, main, lane, own } = this.#places;
     const inputs = this.#withBatchInputs(gatherOwned(batch, this.#ragged), batch);
-    const result = await worker.run(inputs, outputs);
+    let result: RunResult;
+    if (lane !== undefined && placement.shared) {
+      result = await pool.run(lane, inputs, outputs);
+      own.rest();
+    } else result = await own.run(inputs, outputs);
+    const runNs = result.times.computeEnd - result.times.computeStart;
+    this.#runNs = 0.8 * this.#runNs + 0.2 * runNs;
+    placement.ran(runNs);
+    main?.learn(batch, runNs);
     scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
-    const { computeStart, computeEnd } = result.times;
-    this.#runNs = 0.8 * this.#runNs + 0.2 * (computeEnd - computeStart);
-    this.#inline?.learn(bytes, computeEnd - computeStart);
     return result.times;
   }
 
   #withBatchInputs(inputs: readonly Tensor[], batch: readonly ExecutionRequest[]): readonly Tensor[] {
     return this.#batchInputs.length === 0 ? inputs : [...inputs, ...batchInputTensors(this.#batchInputs, batch)];
-  }
-
-  /** Starts the thread, or another one after it died. */
-  #startWorker(): Promise<SessionWorker> {
-    if (this.#closed) throw new TritonError('UNAVAILABLE', `instance '${this.name}' is closed`);
-    this.#starting ??= this.#start().then(
-      (worker) => {
-        this.#worker = worker;
-        this.#starting = undefined;
-        return worker;
-      },
-      (reason) => {
-        this.#starting = undefined;
-        throw reason;
-      },
-    );
-    return this.#starting;
   }
 
   /** Outputs that some request of the batch wants, and states, in byte order of their names, as the server's responses have them. */
@@ -154,12 +139,4 @@ export class OnnxInstance implements BackendInstance {
       );
     }
   }
-}
-
-function byteSize(batch: readonly ExecutionRequest[]): number {
-  let bytes = 0;
-  for (const request of batch) {
-    for (const input of request.inputs) bytes += input.data.byteLength;
-  }
-  return bytes;
 }

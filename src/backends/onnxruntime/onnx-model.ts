@@ -5,30 +5,36 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
-import { InlineSession } from './inline-session.js';
+import { MainThreadRuns } from './main-thread-runs.js';
 import { type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
 import { OnnxInstance } from './onnx-instance.js';
 import { locateOnnxFile } from './onnx-path.js';
+import { datatypeOfElementType } from './onnx-types.js';
 import type { OpenRequest, SessionInfo } from './open-session.js';
-import { probeModel } from './probe.js';
+import { loadOrtBinding } from './ort-binding.js';
+import { OwnThread } from './own-thread.js';
+import { Placement } from './placement.js';
+import { RunBounds } from './run-bounds.js';
 import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
-import { SessionWorker } from './session-worker.js';
+import { Lane, pool, type SharedModel } from './thread-pool.js';
 
-/** Models with larger files are never run on the main thread: a second copy of their weights costs too much. */
-const MAX_INLINE_FILE_BYTES = 64 * 1024 * 1024;
+/**
+ * Models with larger files, weights in other files included, run in threads of their own: in shared ones each thread
+ * would hold a copy.
+ */
+const MAX_SHARED_FILE_BYTES = 1024 * 1024;
 /** Models with larger files are opened as they are: every instance would hold a second copy of the file for a while. */
 const MAX_REWRITTEN_FILE_BYTES = 512 * 1024 * 1024;
-/** Longest time that opening a session may block the main thread, in ns. */
-const MAX_INLINE_OPEN_NS = 200_000_000;
-
-/** A trial that takes longer in ms (its thread may be busy with others, too) tells enough: the model is not fast. */
-const MAX_PROBE_MS = 3000;
-
 /** Settings of the backend that its models need. */
 export interface OnnxBackendSettings {
   /** Longest run that may happen on the main thread, in ns; 0 = none may. */
   readonly inlineLimitNs: number;
+}
+
+interface SharedPlaces {
+  readonly model: SharedModel;
+  readonly main: MainThreadRuns | undefined;
 }
 
 /** One loaded version of an ONNX model. */
@@ -38,7 +44,9 @@ export class OnnxModel implements BackendModel {
   readonly #settings: SessionSettings;
   readonly #backend: OnnxBackendSettings;
   readonly #options: BackendOptions;
-  #inline: Promise<InlineSession | undefined> | undefined;
+  readonly #placement: Placement;
+  readonly #mayShare: boolean;
+  #shared: Promise<SharedPlaces> | undefined;
 
   /** Reads the file's header and the session's settings; throws what makes the version unloadable. */
   constructor(location: ModelLocation, config: ModelConfig, options: BackendOptions, backend: OnnxBackendSettings) {
@@ -48,6 +56,9 @@ export class OnnxModel implements BackendModel {
     this.#settings = readSessionSettings(config);
     const file = config.default_model_filename === '' ? 'model.onnx' : config.default_model_filename;
     this.#header = readOnnxFile(locateOnnxFile(`${location.versionDirectory}/${file}`, location.name));
+    this.#mayShare = this.#isSmall();
+    const context = { model: config.name, version: location.version, log: options.log, metrics: options.host?.metrics };
+    this.#placement = new Placement(context, this.#mayShare);
   }
 
   async createInstance(spec: InstanceSpec): Promise<BackendInstance> {
@@ -58,44 +69,74 @@ export class OnnxModel implements BackendModel {
       runOptions: this.#settings.runOptions,
       replaceable: this.#replaceable(),
     };
-    this.#inline ??= spec.kind === 'KIND_GPU' ? Promise.resolve(undefined) : this.#openInline(open);
-    const inline = await this.#inline;
-    const start = async (): Promise<SessionWorker> => {
-      const worker = await SessionWorker.open(open);
-      try {
-        this.#check(worker.info);
-      } catch (reason) {
-        await worker.close();
-        throw reason;
-      }
-      return worker;
-    };
-    const worker = inline === undefined ? await start() : undefined;
-    return new OnnxInstance(spec.name, this.config, this.#unfeedable(), inline, worker, start);
+    const own = new OwnThread(spec.name, open);
+    let shared: SharedPlaces | undefined;
+    if (this.#mayShare && spec.kind !== 'KIND_GPU') {
+      this.#shared ??= this.#share(open);
+      shared = await this.#shared;
+    } else await this.#openOwn(own);
+    const lane = shared === undefined ? undefined : new Lane(shared.model);
+    const places = { placement: this.#placement, main: shared?.main, lane, own };
+    return new OnnxInstance(spec.name, this.config, this.#unfeedable(), places);
   }
 
   async unload(): Promise<void> {
-    (await this.#inline)?.dispose();
+    const shared = await this.#shared?.catch(() => undefined); // what could not be opened left the pool already
+    shared?.main?.dispose();
+    if (shared !== undefined) await pool.leave(shared.model);
+    this.#placement.dispose();
   }
 
-  /** Opens the model on the main thread too, if it is small and a probe in another thread showed it to be fast. */
-  async #openInline(open: OpenRequest): Promise<InlineSession | undefined> {
-    const { inlineLimitNs } = this.#backend;
-    if (inlineLimitNs === 0 || this.#header.externalData.length > 0) return undefined;
-    if (statSync(this.#header.path).size > MAX_INLINE_FILE_BYTES) return undefined;
-    const single: OpenRequest = { ...open, options: { ...open.options, intraOpNumThreads: 1, interOpNumThreads: 1 } };
-    const { max_batch_size: most } = this.config;
-    const probe = await within(MAX_PROBE_MS, probeModel(single, most > 1 ? [1, most] : [most]));
-    if (probe === undefined) return undefined;
-    this.#check(probe.info);
-    if (probe.runNs === undefined || probe.runNs > inlineLimitNs || probe.info.openNs > MAX_INLINE_OPEN_NS) {
-      return undefined;
+  async #openOwn(own: OwnThread): Promise<void> {
+    const info = await own.open();
+    try {
+      this.#check(info);
+    } catch (reason) {
+      await own.close();
+      throw reason;
     }
-    this.#options.log.info(
-      `model '${this.config.name}' runs on the main thread: ${Math.ceil(probe.runNs / 1000)} us at most in a trial, ` +
-        `limit ${inlineLimitNs / 1000} us (--backend-config=onnxruntime,inline-execution=off switches this off)`,
-    );
-    return new InlineSession(this.config.name, single, inlineLimitNs, this.#options.log);
+  }
+
+  /** Opens the model in a shared thread, and sees whether it may earn the main thread. */
+  async #share(open: OpenRequest): Promise<SharedPlaces> {
+    const single: OpenRequest = { ...open, options: { ...open.options, intraOpNumThreads: 1, interOpNumThreads: 1 } };
+    const { threadBudget } = this.#options;
+    const model = pool.join(single, threadBudget, (reason) => this.#placement.leaveShared(reason));
+    try {
+      const info = await pool.open(new Lane(model));
+      this.#check(info);
+      return { model, main: this.#mainThreadRuns(single, info) };
+    } catch (reason) {
+      await pool.leave(model);
+      throw reason;
+    }
+  }
+
+  #mainThreadRuns(open: OpenRequest, info: SessionInfo): MainThreadRuns | undefined {
+    const { inlineLimitNs } = this.#backend;
+    const { input, batch_input: batchInputs } = this.config;
+    if (inlineLimitNs === 0) return undefined;
+    // The shapes of these do not follow from the shapes of one request.
+    if (batchInputs.length > 0 || input.some((one) => one.allow_ragged_batch)) return undefined;
+    const takesStrings = info.inputs.some(({ type }) => datatypeOfElementType(type ?? 0) === 'BYTES');
+    const bounds = RunBounds.read(open.path, takesStrings);
+    if (bounds === undefined) return undefined;
+    loadOrtBinding(); // now, not while requests wait
+    return new MainThreadRuns(open, bounds, inlineLimitNs, {
+      toMain: (reason) =>
+        this.#placement.moved(
+          'main',
+          `${reason} (--backend-config=onnxruntime,inline-execution=off switches this off)`,
+        ),
+      back: (reason) => this.#placement.moved(this.#placement.shared ? 'shared' : 'own', reason),
+    });
+  }
+
+  /** True for models of which every shared thread may hold a copy and which ask for no threads inside a run. */
+  #isSmall(): boolean {
+    const { intraThreads, interThreads, options } = this.#settings;
+    if (intraThreads > 1 || interThreads > 1 || options.executionMode === 'parallel') return false;
+    return this.#header.externalData.length === 0 && statSync(this.#header.path).size <= MAX_SHARED_FILE_BYTES;
   }
 
   /** Compares configuration and model; throws the first fault. */
@@ -124,19 +165,5 @@ export class OnnxModel implements BackendModel {
       if (name === 'cuda') continue;
       throw new TritonError('INVALID_ARG', `unknown Execution Accelerator '${name}' is requested`);
     }
-  }
-}
-
-/** The promise's value, or undefined when the time is over first; what the promise does later is not waited for. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-    promise.catch(() => {}); // a late failure shows when the instance opens the model itself
   }
 }

@@ -1,14 +1,14 @@
 /** The onnxruntime backend: ONNX models on onnxruntime-node. */
 import { defaultMaxBatchSize } from '../../modelconfig/default-max-batch-size.js';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Backend, BackendOptions, ModelLocation } from '../backend.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
 import { usableGpus } from './cuda.js';
+import { describeSeconds, describeSession } from './describe-process.js';
 import { readOnnxFile } from './onnx-file.js';
 import { OnnxModel } from './onnx-model.js';
 import { locateOnnxFile } from './onnx-path.js';
-import { probeModel } from './probe.js';
 import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings, sessionOptions } from './session-options.js';
 import { needsRuntimeShapes } from './session-shapes.js';
@@ -38,7 +38,9 @@ export const backend: Backend = {
         options: sessionOptions(session, 1, undefined),
         runOptions: session.runOptions,
       };
-      header = mergeSessionInfo(header, (await probeModel(open, [])).info);
+      const told = await describeSession(open, describeSeconds(options.config));
+      if (told.missing !== undefined) throw new TritonError('INTERNAL', told.missing);
+      header = mergeSessionInfo(header, told.info);
     }
     return autoCompleteOnnx(config, header, settings);
   },

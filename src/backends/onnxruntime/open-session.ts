@@ -29,8 +29,6 @@ export interface OpenRequest {
 export interface SessionInfo {
   readonly inputs: readonly OrtValueInfo[];
   readonly outputs: readonly OrtValueInfo[];
-  /** How long opening took, in ns. */
-  readonly openNs: number;
 }
 
 /** Outputs of one run, in the order of the names asked for. */
@@ -49,7 +47,6 @@ export class OpenSession {
 
   /** Throws `onnx runtime error <code>: ...`. */
   constructor(request: OpenRequest) {
-    const start = nowNs();
     try {
       this.#session = new (loadOrtBinding().session)();
       if (request.replaceable === undefined || request.replaceable.length === 0) {
@@ -65,7 +62,7 @@ export class OpenSession {
     }
     this.#runOptions = request.runOptions;
     const { inputMetadata, outputMetadata } = this.#session;
-    this.info = { inputs: inputMetadata, outputs: outputMetadata, openNs: nowNs() - start };
+    this.info = { inputs: inputMetadata, outputs: outputMetadata };
   }
 
   /** Runs the model once. Names of inputs that the model does not have are ignored by the runtime: check before. */

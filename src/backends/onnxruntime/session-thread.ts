@@ -1,39 +1,55 @@
-/** Entry of a worker thread that holds one session and runs what it is sent, in order. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+/** Entry of a worker thread that holds sessions and runs what it is sent, in order. */
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { type OpenRequest, OpenSession } from './open-session.js';
-import type { FromSession, ToSession } from './worker-messages.js';
+import { OpenSession } from './open-session.js';
+import { loadOrtBinding } from './ort-binding.js';
+import type { FromThread, ToThread } from './worker-messages.js';
 
 const port = parentPort as MessagePort;
 
-function main(): void {
-  let session: OpenSession;
-  try {
-    session = new OpenSession(workerData as OpenRequest);
-  } catch (reason) {
-    const { code, message } = TritonError.from(reason);
-    port.postMessage({ kind: 'refused', code, message } satisfies FromSession);
-    return;
-  }
-  port.on('message', (message: ToSession) => {
-    if (message.kind === 'run') run(session, message);
-    else {
-      session.dispose();
-      port.close();
+/** Sessions by number; one that could not be opened answers every run with the reason. */
+const sessions = new Map<number, OpenSession | TritonError>();
+
+function handle(message: ToThread): void {
+  if (message.kind === 'close') {
+    for (const session of sessions.keys()) dispose(session);
+    port.close();
+  } else if (message.kind === 'dispose') dispose(message.session);
+  else {
+    try {
+      if (message.kind === 'open') open(message);
+      else run(message);
+    } catch (reason) {
+      const { code, message: text } = TritonError.from(reason);
+      port.postMessage({ kind: 'failed', id: message.id, code, message: text } satisfies FromThread);
     }
-  });
-  port.postMessage({ kind: 'opened', info: session.info } satisfies FromSession);
+  }
 }
 
-function run(session: OpenSession, { id, inputs, outputs: names }: Extract<ToSession, { kind: 'run' }>): void {
+function open({ id, session, open }: Extract<ToThread, { kind: 'open' }>): void {
   try {
-    const { outputs, times } = session.run(inputs, names);
-    port.postMessage({ kind: 'ran', id, outputs, times } satisfies FromSession, buffersOf(outputs));
+    const opened = new OpenSession(open);
+    sessions.set(session, opened);
+    port.postMessage({ kind: 'opened', id, info: opened.info } satisfies FromThread);
   } catch (reason) {
-    const { code, message } = TritonError.from(reason);
-    port.postMessage({ kind: 'failed', id, code, message } satisfies FromSession);
+    sessions.set(session, TritonError.from(reason));
+    throw reason;
   }
+}
+
+function run({ id, session: number, inputs, outputs: names }: Extract<ToThread, { kind: 'run' }>): void {
+  const session = sessions.get(number);
+  if (session === undefined) throw new TritonError('INTERNAL', `no session ${number} in the thread of onnxruntime`);
+  if (session instanceof TritonError) throw session;
+  const { outputs, times } = session.run(inputs, names);
+  port.postMessage({ kind: 'ran', id, outputs, times } satisfies FromThread, buffersOf(outputs));
+}
+
+function dispose(number: number): void {
+  const session = sessions.get(number);
+  sessions.delete(number);
+  if (session instanceof OpenSession) session.dispose();
 }
 
 /** Each output owns its memory, so it is handed over and not copied; two outputs may share one buffer. */
@@ -41,4 +57,10 @@ function buffersOf(tensors: readonly Tensor[]): ArrayBuffer[] {
   return [...new Set(tensors.map((tensor) => tensor.data.buffer as ArrayBuffer))];
 }
 
-main();
+loadOrtBinding();
+port.on('message', handle);
+// Memory was too short to take a message in: which one is not known, so the thread ends and every run in it fails.
+port.on('messageerror', (reason) => {
+  throw reason;
+});
+port.postMessage({ kind: 'ready' } satisfies FromThread);
