@@ -1,7 +1,7 @@
 /** A model's header with the shapes that the runtime infers, for tools that run outside a server. */
 import { statSync } from 'node:fs';
 import { DEFAULT_DESCRIBE_SECONDS, describeSession } from './describe-process.js';
-import { type OnnxModel, readOnnxFile } from './onnx-file.js';
+import { externalFiles, type OnnxModel, readOnnxFile } from './onnx-file.js';
 import { mergeSessionInfo } from './session-info.js';
 import { needsRuntimeShapes } from './session-shapes.js';
 
@@ -25,7 +25,10 @@ export async function describeOnnx(path: string, limitSeconds = DEFAULT_DESCRIBE
   const model = readOnnxFile(path);
   if (statSync(path).size > RUNTIME_LIMIT_BYTES && !needsRuntimeShapes(model)) return { model, doubt: undefined };
   const options = { graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1 } as const;
-  const told = await describeSession({ path, options, runOptions: {} }, limitSeconds);
+  const told = await describeSession(
+    { path, externalFiles: externalFiles(model), options, runOptions: {} },
+    limitSeconds,
+  );
   if (told.missing !== undefined) {
     return { model, doubt: `not checked by the runtime, which cannot be loaded: ${told.missing}` };
   }

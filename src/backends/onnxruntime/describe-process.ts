@@ -22,7 +22,7 @@ export const COMPLETION_TIMEOUT_KEY = 'completion-timeout-seconds';
 export const DEFAULT_DESCRIBE_SECONDS = 60;
 
 /** An idle process ends after this time, in ms. */
-const IDLE_MS = 2000;
+const IDLE_MS = 1000;
 const ENTRY = fileURLToPath(new URL('./describe-entry.js', import.meta.url));
 
 interface Job {
@@ -49,7 +49,7 @@ class Describer {
     this.#child.on('message', (reply: DescribeReply) => {
       const job = this.#settle();
       this.#wait(false);
-      this.#timer = setTimeout(() => this.#child.kill('SIGKILL'), IDLE_MS).unref();
+      this.#timer = setTimeout(() => this.end(), IDLE_MS).unref();
       job?.resolve(reply);
       this.#onIdle(this);
     });
@@ -73,6 +73,13 @@ class Describer {
     this.#child.send({ open: job.open } satisfies DescribeRequest, (reason) => {
       if (reason !== null) this.#settle()?.reject(TritonError.from(reason));
     });
+  }
+
+  /** Ends the process, which must be idle. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#wait(true);
+    this.#child.kill('SIGKILL');
   }
 
   #settle(): Job | undefined {
@@ -101,6 +108,11 @@ function tooLong({ open, limitMs }: Job): TritonError {
 const idle: Describer[] = [];
 const waiting: Job[] = [];
 let running = 0;
+
+// A program that has nothing else to do ends without waiting for idle processes, and leaves none behind.
+process.on('beforeExit', () => {
+  for (const describer of idle.splice(0)) describer.end();
+});
 
 function next(describer?: Describer): void {
   const job = waiting.shift();

@@ -3,6 +3,7 @@
  * Reads the file by position without the runtime and without touching the weights.
  */
 
+import { dirname, join } from 'node:path';
 import { TritonError } from '../../protocol/error.js';
 import { UnreadableFileError } from '../../repository/read-regular-file.js';
 import { WireFile, WireFormatError, WireType } from './wire-file.js';
@@ -81,6 +82,11 @@ export function readOnnxFile(path: string): OnnxModel {
   } finally {
     file.close();
   }
+}
+
+/** Paths of the other files that a model takes data from, each once. */
+export function externalFiles({ path, externalData }: OnnxModel): string[] {
+  return [...new Set(externalData.map(({ location }) => join(dirname(path), location)))];
 }
 
 function loadError(path: string, code: number, text: string, cause?: Error): TritonError {

@@ -6,11 +6,11 @@ import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, Model
 import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
 import { MainThreadRuns } from './main-thread-runs.js';
-import { type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
+import { externalFiles, type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
 import { OnnxInstance } from './onnx-instance.js';
 import { locateOnnxFile } from './onnx-path.js';
 import { datatypeOfElementType } from './onnx-types.js';
-import type { OpenRequest, SessionInfo } from './open-session.js';
+import { MAX_REWRITTEN_BYTES, type OpenRequest, type SessionInfo } from './open-session.js';
 import { loadOrtBinding } from './ort-binding.js';
 import { OwnThread } from './own-thread.js';
 import { Placement } from './placement.js';
@@ -24,8 +24,6 @@ import { Lane, pool, type SharedModel } from './thread-pool.js';
  * would hold a copy.
  */
 const MAX_SHARED_FILE_BYTES = 1024 * 1024;
-/** Models with larger files are opened as they are: every instance would hold a second copy of the file for a while. */
-const MAX_REWRITTEN_FILE_BYTES = 512 * 1024 * 1024;
 /** Settings of the backend that its models need. */
 export interface OnnxBackendSettings {
   /** Longest run that may happen on the main thread, in ns; 0 = none may. */
@@ -65,6 +63,7 @@ export class OnnxModel implements BackendModel {
     this.#checkAccelerators(spec);
     const open: OpenRequest = {
       path: this.#header.path,
+      externalFiles: externalFiles(this.#header),
       options: sessionOptions(this.#settings, spec.threads, spec.kind === 'KIND_GPU' ? spec.deviceId : undefined),
       runOptions: this.#settings.runOptions,
       replaceable: this.#replaceable(),
@@ -149,7 +148,7 @@ export class OnnxModel implements BackendModel {
   #replaceable(): string[] {
     const { overridable, externalData, path } = this.#header;
     if (overridable.length === 0 || externalData.length > 0) return [];
-    if (statSync(path).size > MAX_REWRITTEN_FILE_BYTES) return [];
+    if (statSync(path).size > MAX_REWRITTEN_BYTES) return [];
     return overridable.map(({ name }) => name).filter((name) => this.config.input.some((input) => input.name === name));
   }
 

@@ -6,7 +6,7 @@ import type { Backend, BackendOptions, ModelLocation } from '../backend.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
 import { usableGpus } from './cuda.js';
 import { describeSeconds, describeSession } from './describe-process.js';
-import { readOnnxFile } from './onnx-file.js';
+import { externalFiles, readOnnxFile } from './onnx-file.js';
 import { OnnxModel } from './onnx-model.js';
 import { locateOnnxFile } from './onnx-path.js';
 import { mergeSessionInfo } from './session-info.js';
@@ -35,6 +35,7 @@ export const backend: Backend = {
       const session = readSessionSettings(config);
       const open = {
         path: header.path,
+        externalFiles: externalFiles(header),
         options: sessionOptions(session, 1, undefined),
         runOptions: session.runOptions,
       };

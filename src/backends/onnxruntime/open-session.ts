@@ -1,8 +1,8 @@
 /** One session of the runtime in the calling thread: opens a model and runs it. Every call blocks the thread. */
-import { readFileSync } from 'node:fs';
 import { nowNs } from '../../engine/clock.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
+import { readRegularFileSync, requireRegularFile } from '../../repository/read-regular-file.js';
 import type { ExecutionTimes } from '../backend.js';
 import {
   loadOrtBinding,
@@ -15,12 +15,17 @@ import { ortError } from './ort-error.js';
 import { fromOrtTensor, toOrtTensor } from './ort-tensors.js';
 import { takeStoredValues } from './stored-values.js';
 
+/** Files of models with stored values that requests may replace are read whole; larger ones are not rewritten. */
+export const MAX_REWRITTEN_BYTES = 512 * 2 ** 20;
+
 /** What to open. Plain data: it travels to worker threads. */
 export interface OpenRequest {
   /** The .onnx file. */
   readonly path: string;
   readonly options: OrtSessionOptions;
   readonly runOptions: { readonly extra?: Record<string, unknown> };
+  /** Other files that it takes data from: like the model's own they are opened only where they are regular files. */
+  readonly externalFiles?: readonly string[];
   /** Inputs with a stored value that requests may replace (stored-values.ts). */
   readonly replaceable?: readonly string[];
 }
@@ -48,12 +53,16 @@ export class OpenSession {
   /** Throws `onnx runtime error <code>: ...`. */
   constructor(request: OpenRequest) {
     try {
+      for (const path of [request.path, ...(request.externalFiles ?? [])]) requireRegularFile(path);
       this.#session = new (loadOrtBinding().session)();
       if (request.replaceable === undefined || request.replaceable.length === 0) {
         this.#session.loadModel(request.path, request.options);
         this.#stored = [];
       } else {
-        const { model, values } = takeStoredValues(readFileSync(request.path), new Set(request.replaceable));
+        const { model, values } = takeStoredValues(
+          readRegularFileSync(request.path, MAX_REWRITTEN_BYTES),
+          new Set(request.replaceable),
+        );
         this.#session.loadModel(model.buffer, model.byteOffset, model.byteLength, request.options);
         this.#stored = values;
       }

@@ -1,5 +1,5 @@
 /** How much a run can do at most, known from the shapes of its inputs alone. */
-import { readFileSync } from 'node:fs';
+import { readRegularFileSync } from '../../repository/read-regular-file.js';
 import { type GraphNode, type GraphNodes, readGraphNodes, type StoredTensor } from './graph-nodes.js';
 import { elements, operatorRule, type ShapeBound } from './operator-bounds.js';
 
@@ -7,6 +7,8 @@ import { elements, operatorRule, type ShapeBound } from './operator-bounds.js';
 const MAX_ELEMENTS = 64 * 1024;
 /** A bounded run takes at most about this many multiplications and additions: well under 2 ms on one core. */
 const MAX_STEPS = 2_000_000;
+/** Larger files are not read. */
+const MAX_BYTES = 16 * 2 ** 20;
 /** Larger graphs are not looked at: each operator costs the runtime about a microsecond. */
 const MAX_NODES = 200;
 
@@ -26,7 +28,7 @@ export class RunBounds {
    * tensor of strings, whose size the number of elements does not tell.
    */
   static read(path: string, takesStrings: boolean): RunBounds | undefined {
-    const graph = readGraphNodes(readFileSync(path));
+    const graph = readGraphNodes(readRegularFileSync(path, MAX_BYTES));
     if (graph.nodes.length > MAX_NODES) return undefined;
     const hasStrings = takesStrings || [...graph.stored.values()].some(({ isText }) => isText);
     const isBounded = ({ domain, operator }: GraphNode): boolean =>

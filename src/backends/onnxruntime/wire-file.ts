@@ -24,6 +24,8 @@ export type FieldHandler = (field: number, wireType: number, end: number) => boo
 
 const WINDOW = 64 * 1024;
 const MAX_GROUP_DEPTH = 100;
+/** Longer texts than any tool writes (whole tokenizers lie in metadata) are not read. */
+const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /** A read position in a file of protobuf data. */
 export class WireFile {
@@ -100,6 +102,7 @@ export class WireFile {
       this.position = end;
       return this.#window.toString('utf8', from, from + length);
     }
+    if (length > MAX_TEXT_BYTES) throw new WireFormatError(`a text of ${length} bytes`, this.position);
     const bytes = Buffer.allocUnsafe(length);
     this.#read(bytes, length, this.position);
     this.position = end;
