@@ -187,13 +187,13 @@ export class ThreadPool {
         this.#next(thread);
         if (this.#queue.length > 0) this.#grow();
       },
-      () => this.#forget(thread, undefined),
+      () => this.#forget(thread),
     );
     this.#threads.add(thread);
   }
 
   /** A thread that died: its model gets threads of its own, the others go on in a new one. */
-  #forget(thread: ModelThread, lane: Lane | undefined): void {
+  #forget(thread: ModelThread, lane = this.#owners.get(thread)): void {
     if (!this.#threads.delete(thread)) return;
     lane?.model.onStuck(`a shared thread ended while it ran there (${thread.endText})`);
     if (this.#queue.length === 0) return;
