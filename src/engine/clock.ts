@@ -20,7 +20,10 @@ export interface Timer {
 export interface Clock {
   /** Nanoseconds of a monotonic clock. */
   nowNs(): number;
-  /** Calls `run` once, no earlier than `ms` whole milliseconds from now. */
+  /**
+   * Calls `run` once, no earlier than `ms` whole milliseconds from now; earlier only where they are more than 24 days, so
+   * whoever waits that long looks at the time again.
+   */
   setTimer(run: () => void, ms: number): Timer;
   /** Forgets a timer; nothing happens when it has fired or is undefined. */
   clearTimer(timer: Timer | undefined): void;
@@ -30,10 +33,13 @@ export interface Clock {
   soon(run: () => void): void;
 }
 
+/** Node's timers run at once when they are set to more, which clients and configurations may ask for. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** The clock and the timers of the process. */
 export const SYSTEM_CLOCK: Clock = {
   nowNs,
-  setTimer: (run, ms) => setTimeout(run, ms),
+  setTimer: (run, ms) => setTimeout(run, Math.min(ms, MAX_TIMER_MS)),
   clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
   nextTurn: (run) => {
     setImmediate(run);

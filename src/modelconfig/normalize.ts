@@ -91,3 +91,13 @@ function normalizeGroup(
 export function instanceName(group: ModelInstanceGroup, index: number): string {
   return `${group.name}_${index}`;
 }
+
+/** Most instances that a version of a model may have. */
+export const MAX_INSTANCES = 1024;
+
+/** Instances that normalised groups ask for. */
+export function instanceCount({ instance_group: groups }: ModelConfig): number {
+  const devices = (group: ModelInstanceGroup): number =>
+    group.kind === InstanceKind.values['KIND_GPU'] ? group.gpus.length : 1;
+  return groups.reduce((count, group) => count + group.count * devices(group), 0);
+}

@@ -211,3 +211,48 @@ suite('a decoupled ensemble', () => {
     await close();
   });
 });
+
+test('a cancelled ensemble takes its queued steps along and begins no further ones', async () => {
+  const chain = ensemble('e', [
+    step('slow', { IN: 'DATA' }, { OUT: 'MIDDLE' }),
+    step('after', { IN: 'MIDDLE' }, { OUT: 'RESULT' }),
+  ]);
+  const { engine, backend, gated, close } = await start([model('slow', {}, 'gated'), model('after'), chain]);
+  const responses: string[] = [];
+  const submit = (name: string) =>
+    engine.model('e', '').submit(makeRequest([tensor('DATA', [1, 1], [7])], { id: name }), (response, final) => {
+      if (final) responses.push(`${name} ${response?.error?.code}`);
+    });
+  const runs = submit('runs');
+  await gated.begun(1);
+  const queued = [1, 2, 3, 4, 5].map((i) => submit(`q${i}`));
+  await settle();
+  for (const request of queued) request.cancel();
+  await settle();
+  // What was formed ahead of the busy instance is executed; the rest is answered before it is free.
+  assert.ok(responses.length >= 3, responses.join());
+  runs.cancel();
+  for (let i = 0; i < gated.executions.length; i++) {
+    gated.executions[i]!.finish();
+    await settle();
+  }
+  assert.equal(responses.length, 6);
+  assert.ok(
+    responses.every((text) => text.endsWith('CANCELLED')),
+    responses.join(),
+  );
+  assert.deepEqual(backend.order, [], 'the second step never begins');
+  await close();
+});
+
+test('an ensemble of thousands of steps loads and answers soon', async () => {
+  const steps = Array.from({ length: 3000 }, (_, i) =>
+    step('m', { IN: i === 0 ? 'DATA' : `T${i}` }, { OUT: i === 2999 ? 'RESULT' : `T${i + 1}` }),
+  );
+  const begin = performance.now();
+  const { engine, close } = await start([model('m'), ensemble('long', steps)]);
+  const response = await ask(engine.model('long', ''));
+  assert.equal(response.error, undefined);
+  assert.ok(performance.now() - begin < 30_000);
+  await close();
+});

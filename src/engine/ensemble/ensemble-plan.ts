@@ -67,15 +67,21 @@ export function compileEnsemblePlan(config: ModelConfig): EnsemblePlan {
       inputTensors: new Set(stepInputs.map(({ tensor }) => tensor)).size,
     };
   });
-  const tensors = [...numbers.values()];
+  // One walk over the steps: there may be thousands of both steps and tensors.
+  const consumers: StepPlan[][] = Array.from(numbers, () => []);
+  const producers: (StepPlan | undefined)[] = Array.from(numbers, () => undefined);
+  for (const step of steps) {
+    for (const tensor of new Set(step.inputs.map((input) => input.tensor))) consumers[tensor]!.push(step);
+    for (const { tensor } of step.outputs) producers[tensor] ??= step;
+  }
   return {
     name: config.name,
     batches: config.max_batch_size > 0,
     steps,
     inputs,
     outputs,
-    consumers: tensors.map((tensor) => steps.filter((step) => step.inputs.some((input) => input.tensor === tensor))),
-    producers: tensors.map((tensor) => steps.find((step) => step.outputs.some((output) => output.tensor === tensor))),
+    consumers,
+    producers,
   };
 }
 

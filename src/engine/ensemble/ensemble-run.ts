@@ -42,6 +42,8 @@ export class EnsembleRun implements Pace {
   #finished = false;
   /** Called when no step waits for a place any more. */
   #held: (() => void)[] | undefined;
+  /** Requests of steps that are on their way. */
+  readonly #steps = new Set<Task>();
   /** Steps that wait for a place. */
   #waiting: Set<WaitingStep> | undefined;
   #inputNs = 0;
@@ -61,7 +63,14 @@ export class EnsembleRun implements Pace {
     this.#task = task;
     this.#outputs = outputs;
     this.#members = members;
+    task.onCancelled = () => this.#cancel();
     for (const member of members) member?.hold();
+  }
+
+  /** The client is gone or cancelled: steps that wait for their models are dropped, others may ask. */
+  #cancel(): void {
+    for (const step of this.#steps) step.cancel();
+    this.#waitNoMore();
   }
 
   /** Runs the steps that need nothing but the ensemble's inputs. Answers never come from inside this call. */
@@ -122,7 +131,6 @@ export class EnsembleRun implements Pace {
     waited = true;
     this.#waiting ??= new Set();
     this.#waiting.add(waiting);
-    this.#task.onCancelled = () => this.#waitNoMore();
     if (this.#task.cancelled) this.#waitNoMore();
   }
 
@@ -134,30 +142,35 @@ export class EnsembleRun implements Pace {
   /** Hands a step to its model; false when the model refuses it. */
   #send(step: StepPlan, member: LoadedModel, frame: Frame): boolean {
     const task = this.#task;
-    const place = this.#placeFor(step, frame) ?? task;
-    const request: InferenceRequest = {
-      id: task.id,
-      inputs: this.#stepInputs(step, member, frame),
-      requestedOutputs: step.outputNames,
-      parameters: task.parameters,
-      correlationId: place.correlationId,
-      sequenceStart: place.sequenceStart,
-      sequenceEnd: place.sequenceEnd,
-      priority: task.priority,
-      timeoutMicroseconds: task.timeoutMicroseconds,
-      trace: task.trace?.child(),
-    };
+    // A step that is not begun needs no model to refuse it.
+    if (task.cancelled) {
+      this.#fail(new TritonError('CANCELLED', ''));
+      return false;
+    }
     const paced = member.decoupled && (this.#owner.limiters !== undefined || task.pace !== undefined);
     try {
+      const place = this.#placeFor(step, frame) ?? task;
+      const request: InferenceRequest = {
+        id: task.id,
+        inputs: this.#stepInputs(step, member, frame),
+        requestedOutputs: step.outputNames,
+        parameters: task.parameters,
+        correlationId: place.correlationId,
+        sequenceStart: place.sequenceStart,
+        sequenceEnd: place.sequenceEnd,
+        priority: task.priority,
+        timeoutMicroseconds: task.timeoutMicroseconds,
+        trace: task.trace?.child(),
+      };
       const handle = member.submitStep(
         request,
-        (response, final) => this.#answeredBy(step, member, frame, response, final),
+        (response, final) => this.#stepResponded(handle, step, member, frame, response, final),
         this.#onCounted,
         paced ? this : undefined,
       );
+      this.#steps.add(handle);
       this.#inFlight++;
       this.#uncounted++;
-      if (task.cancelled) handle.cancel();
       return true;
     } catch (reason) {
       this.#fail(TritonError.from(reason));
@@ -189,6 +202,24 @@ export class EnsembleRun implements Pace {
     let place: SequencePlace | undefined;
     for (const { tensor } of step.inputs) place = frame.places[tensor] ?? place;
     return place;
+  }
+
+  /** What fails here must not leave the request without a response: the member's log would be all that says so. */
+  #stepResponded(
+    handle: Task,
+    step: StepPlan,
+    member: LoadedModel,
+    origin: Frame,
+    response: InferenceResponse | undefined,
+    final: boolean,
+  ): void {
+    if (final) this.#steps.delete(handle);
+    try {
+      this.#answeredBy(step, member, origin, response, final);
+    } catch (reason) {
+      this.#fail(TritonError.from(reason));
+      this.#proceed(origin);
+    }
   }
 
   #answeredBy(

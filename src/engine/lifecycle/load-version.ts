@@ -2,7 +2,12 @@
 import type { BackendHost, BackendOptions, ModelLocation } from '../../backends/backend.js';
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
-import { ENSEMBLE_PLATFORM, normalizeInstanceGroups } from '../../modelconfig/normalize.js';
+import {
+  ENSEMBLE_PLATFORM,
+  instanceCount,
+  MAX_INSTANCES,
+  normalizeInstanceGroups,
+} from '../../modelconfig/normalize.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { readInitialStates } from '../../repository/initial-states.js';
 import { readLabels } from '../../repository/labels.js';
@@ -142,7 +147,9 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
 export async function countInstances(context: LoadContext, config: ModelConfig): Promise<number> {
   try {
     const { backend } = await context.registry.find(config.backend);
-    return planInstances(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }), 1).length;
+    const count = instanceCount(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }));
+    // More are refused by the load.
+    return count > MAX_INSTANCES ? 0 : count;
   } catch {
     return 0; // the load itself reports the backend
   }

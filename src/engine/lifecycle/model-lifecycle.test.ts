@@ -382,3 +382,16 @@ test('a model that two repositories have is not loaded', async () => {
   assert.equal(engine.isReady(), true);
   await Promise.all([close(), first.close(), second.close()]);
 });
+
+test('an absurd count of instances is refused before anything is made', async () => {
+  const group = (count: number) => `instance_group { count: ${count} kind: KIND_CPU }`;
+  const { engine, close } = await start({
+    'm/config.pbtxt': config('m', `${group(2147483647)} ${group(1)}`),
+    'm/1/': '',
+  });
+  assert.match(
+    engine.versionState('m', '1')!.reason,
+    /instance groups of model m ask for 2147483648 instances, more than the 1024 that a version may have/,
+  );
+  await close();
+});

@@ -65,7 +65,7 @@ export class BatchScheduler implements Scheduler {
     this.#clock = clock;
     this.#queue = new BatchQueue(options.queue, () => this.#wake());
     this.#prefetch = this.#queue.allowsPrefetch;
-    this.#maxPreferred = Math.max(0, ...options.preferredSizes);
+    this.#maxPreferred = options.preferredSizes.reduce((most, size) => Math.max(most, size), 0);
     this.#order = options.preserveOrdering ? new OrderedResponses() : undefined;
     this.#startAfter = options.startAfter;
   }

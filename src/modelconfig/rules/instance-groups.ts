@@ -1,13 +1,14 @@
 /** Rules of normalised instance groups (spec: model repository, section 4.5). */
 import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../protocol/proto/model-config.js';
 import type { Faults } from '../fault.js';
-import type { InstanceGroupHost } from '../normalize.js';
+import { type InstanceGroupHost, instanceCount, MAX_INSTANCES } from '../normalize.js';
 
 /** Least CUDA compute capability of a GPU that is used; the server's option has this default. */
 const MIN_COMPUTE_CAPABILITY = '6.000000';
 
 /** Checks every group. */
 export function checkInstanceGroups(config: ModelConfig, host: InstanceGroupHost, faults: Faults): void {
+  checkCount(config, faults);
   if (config.instance_group.length === 0) {
     faults.add('instance-group', ['instance_group'], `must specify one or more 'instance group's for ${config.name}`);
   }
@@ -36,6 +37,19 @@ export function checkInstanceGroups(config: ModelConfig, host: InstanceGroupHost
       checkProfiles(group, path, `${where} and platform ${config.platform}`, faults);
     }
   }
+}
+
+/** Triton makes as many instances as it is told to, until the machine has no memory or threads left. */
+function checkCount(config: ModelConfig, faults: Faults): void {
+  const count = instanceCount(config);
+  if (count <= MAX_INSTANCES) return;
+  const most = config.instance_group.reduce((a, b) => (b.count > a.count ? b : a));
+  faults.add(
+    'instance-group',
+    ['instance_group', config.instance_group.indexOf(most), 'count'],
+    `instance groups of model ${config.name} ask for ${count} instances, more than the ${MAX_INSTANCES} that a version may have`,
+    'Write a smaller count: each instance has a thread or a process of its own, so more than there are cores seldom help.',
+  );
 }
 
 function checkKind(
