@@ -40,8 +40,14 @@ export async function checkRepository(path: string): Promise<void> {
   if (kind === 'file') throw invalidArg('repository path is not a valid directory');
 }
 
-/** Names in a directory by kind, byte-wise ascending. A dangling link throws, as does a directory that cannot be read. */
-export async function listDirectory(path: string): Promise<{ directories: string[]; files: string[] }> {
+/**
+ * Names in a directory by kind, byte-wise ascending. A directory that cannot be read throws. A dangling link is handed to
+ * `onDangling` and left out, or throws without it.
+ */
+export async function listDirectory(
+  path: string,
+  onDangling?: (name: string) => void,
+): Promise<{ directories: string[]; files: string[] }> {
   let entries: import('node:fs').Dirent[];
   try {
     entries = await readdir(path, { withFileTypes: true });
@@ -54,7 +60,11 @@ export async function listDirectory(path: string): Promise<{ directories: string
     let isDirectory = entry.isDirectory();
     if (entry.isSymbolicLink()) {
       const kind = await kindOf(joinPath(path, entry.name));
-      if (kind === undefined) throw statError(joinPath(path, entry.name));
+      if (kind === undefined) {
+        if (onDangling === undefined) throw statError(joinPath(path, entry.name));
+        onDangling(entry.name);
+        continue;
+      }
       isDirectory = kind === 'directory';
     }
     (isDirectory ? directories : files).push(entry.name);
@@ -63,8 +73,8 @@ export async function listDirectory(path: string): Promise<{ directories: string
 }
 
 /** Names of the models of a repository: its directories, hidden ones included; files are ignored. */
-export async function listModels(repository: string): Promise<string[]> {
-  return (await listDirectory(repository)).directories;
+export async function listModels(repository: string, onDangling?: (name: string) => void): Promise<string[]> {
+  return (await listDirectory(repository, onDangling)).directories;
 }
 
 /**

@@ -5,10 +5,12 @@ import { isModified, unchangedVersions } from './modification-times.js';
 const times = (entries: Readonly<Record<string, number>>) =>
   new Map(Object.entries(entries).map(([name, time]) => [name, BigInt(time)]));
 
-test('modified means that the latest time grew', () => {
+test('modified means that anything differs, newer or older', () => {
   const before = times({ '': 5, 'config.pbtxt': 3, 1: 9 });
-  assert.equal(isModified(before, times({ '': 5, 'config.pbtxt': 8, 1: 9 })), false);
+  assert.equal(isModified(before, times({ '': 5, 'config.pbtxt': 3, 1: 9 })), false);
+  assert.equal(isModified(before, times({ '': 5, 'config.pbtxt': 2, 1: 9 })), true);
   assert.equal(isModified(before, times({ '': 10, 1: 9 })), true);
+  assert.equal(isModified(before, times({ '': 5, 'config.pbtxt': 3, 2: 9 })), true);
   assert.equal(isModified(new Map(), before), true);
 });
 

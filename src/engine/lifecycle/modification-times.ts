@@ -1,16 +1,20 @@
-/** When the parts of a model changed last: what tells a modified model from one that is loaded already. */
+/** What the files of a model were like: what tells a modified model from one that is loaded already. */
+import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { TritonError } from '../../protocol/error.js';
 import { joinPath, listDirectory, statError } from '../../repository/local.js';
 import type { Log } from '../log.js';
 
-/** Time of each entry of a model's directory in ns, '' = the directory itself. */
+/**
+ * For each entry of a model's directory (`''` = the directory itself) a number that stands for the times, inodes and
+ * sizes of it and of everything below it. Only equality means something: a roll-back brings older times.
+ */
 export type ModificationTimes = ReadonlyMap<string, bigint>;
 
-/** Reads the times. Of a directory it is the latest of itself and everything below; unreadable paths count as 0. */
+/** Looks at the files. Paths that cannot be examined count as absent. */
 export async function modificationTimes(directory: string, log: Log): Promise<ModificationTimes> {
   const times = new Map<string, bigint>();
-  times.set('', await timeOf(directory, log));
+  times.set('', await stateOf(directory, log));
   let names: string[] = [];
   try {
     const { directories, files } = await listDirectory(directory);
@@ -18,13 +22,15 @@ export async function modificationTimes(directory: string, log: Log): Promise<Mo
   } catch {
     return times; // polling the model reports the directory
   }
-  for (const name of names) times.set(name, await deepTime(joinPath(directory, name), log));
+  for (const name of names) times.set(name, await deepStateOf(joinPath(directory, name), log));
   return times;
 }
 
-/** Modified means: the latest time grew. Deletions show in the directory's own time. */
+/** Modified means: anything differs, whether newer or older. */
 export function isModified(before: ModificationTimes, after: ModificationTimes): boolean {
-  return latest(after.values()) > latest(before.values());
+  if (before.size !== after.size) return true;
+  for (const [name, value] of after) if (before.get(name) !== value) return true;
+  return false;
 }
 
 /** Entries that hold the configuration, whichever of its files counts. */
@@ -42,40 +48,49 @@ export function unchangedVersions(before: ModificationTimes, after: Modification
   return (version) => before.has(version) && before.get(version) === after.get(version);
 }
 
-function latest(times: Iterable<bigint>): bigint {
-  let result = 0n;
-  for (const time of times) if (time > result) result = time;
-  return result;
+async function stateOf(path: string, log: Log): Promise<bigint> {
+  const hash = createHash('sha1');
+  await addEntry(hash, path, '', log);
+  return valueOf(hash);
 }
 
-async function deepTime(path: string, log: Log): Promise<bigint> {
-  let result = await timeOf(path, log);
+async function deepStateOf(path: string, log: Log): Promise<bigint> {
+  const hash = createHash('sha1');
+  await addTree(hash, path, '', log, 0);
+  return valueOf(hash);
+}
+
+/** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
+const DEPTH_LIMIT = 32;
+
+async function addTree(hash: Hash, path: string, name: string, log: Log, depth: number): Promise<void> {
+  const isDirectory = await addEntry(hash, path, name, log);
+  if (!isDirectory || depth > DEPTH_LIMIT) return;
   let content: { directories: string[]; files: string[] };
   try {
-    if (!(await stat(path)).isDirectory()) return result;
     content = await listDirectory(path);
   } catch {
-    return result;
+    return; // polling the model reports the directory
   }
-  for (const name of content.directories) {
-    const time = await deepTime(joinPath(path, name), log);
-    if (time > result) result = time;
-  }
-  for (const name of content.files) {
-    const time = await timeOf(joinPath(path, name), log);
-    if (time > result) result = time;
-  }
-  return result;
+  for (const child of content.directories) await addTree(hash, joinPath(path, child), child, log, depth + 1);
+  for (const child of content.files) await addEntry(hash, joinPath(path, child), child, log);
 }
 
-async function timeOf(path: string, log: Log): Promise<bigint> {
+/** Adds one file or directory; returns true for a directory. Sizes of directories say nothing. */
+async function addEntry(hash: Hash, path: string, name: string, log: Log): Promise<boolean> {
   try {
-    const { mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    if (ctimeNs > mtimeNs) return ctimeNs;
-    return mtimeNs;
+    const stats = await stat(path, { bigint: true });
+    const { mtimeNs, ctimeNs, ino, dev, size } = stats;
+    const isDirectory = stats.isDirectory();
+    hash.update(`${JSON.stringify(name)} ${mtimeNs} ${ctimeNs} ${dev} ${ino} ${isDirectory ? '' : size}\n`);
+    return isDirectory;
   } catch (reason) {
     const error = reason instanceof TritonError ? reason : statError(path);
     log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
-    return 0n;
+    return false;
   }
+}
+
+function valueOf(hash: Hash): bigint {
+  return BigInt(`0x${hash.digest('hex')}`);
 }

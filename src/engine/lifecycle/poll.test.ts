@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import {
@@ -83,6 +83,56 @@ suite('polling', () => {
     await logged("I successfully loaded 'a'", 2);
     assert.deepEqual(engine.readyVersions('a'), ['1']);
     for (const end of [close, first.close, other.close]) await end();
+  });
+
+  test(
+    'a repository that cannot be listed for a while, and links that lead nowhere, cost no model',
+    BOUND,
+    async () => {
+      const { engine, repository, log, write, logged, close } = await follow({
+        'a/config.pbtxt': config('a'),
+        'a/1/': '',
+      });
+      symlinkSync('user@host.1234', path.join(repository, '.#lock'));
+      await logged(`the link '${path.join(repository, '.#lock')}' leads nowhere`);
+      const away = `${repository}.away`;
+      renameSync(repository, away);
+      await logged(`failed to poll model repository '${repository}'`);
+      assert.deepEqual(engine.readyVersions('a'), ['1']);
+      renameSync(away, repository);
+      write({ 'b/config.pbtxt': config('b'), 'b/1/': '' });
+      await logged("I successfully loaded 'b'");
+      assert.deepEqual(engine.readyVersions('a'), ['1']);
+      const said = (text: string) => log.filter((line) => line.includes(text)).length;
+      assert.equal(said('leads nowhere'), 1);
+      assert.equal(said('failed to poll model repository'), 1);
+      assert.equal(said('successfully unloaded'), 0);
+      await close();
+    },
+  );
+
+  test('a roll-back is followed: a link switched back, and a file with an older time', BOUND, async () => {
+    const version = (text: string) => config('a', `parameters { key: "v" value { string_value: "${text}" } }`);
+    const other = await startEngine(
+      { 'old/config.pbtxt': version('old'), 'old/1/': '', 'new/config.pbtxt': version('new'), 'new/1/': '' },
+      { backends: [new GatedBackend()], modelControlMode: 'explicit' },
+    );
+    const { engine, repository, write, logged, close } = await follow({});
+    const link = path.join(repository, 'a');
+    const value = () => engine.model('a', '').config.parameters.get('v')?.string_value;
+    for (const [i, to] of ['new', 'old', 'new', 'old'].entries()) {
+      if (i > 0) unlinkSync(link);
+      symlinkSync(path.join(other.repository, to), link);
+      await logged("I successfully loaded 'a'", i + 1);
+      while (value() !== to) await new Promise((resolve) => setImmediate(resolve));
+    }
+    write({ 'b/config.pbtxt': config('b'), 'b/1/': '' });
+    await logged("I successfully loaded 'b'");
+    utimesSync(path.join(repository, 'b/config.pbtxt'), 1, 1);
+    await logged("I successfully loaded 'b'", 2);
+    utimesSync(path.join(repository, 'b/config.pbtxt'), 9e9, 9e9);
+    await logged("I successfully loaded 'b'", 3);
+    for (const end of [close, other.close]) await end();
   });
 
   test('nothing is looked at with an interval of 0, or after the stop', BOUND, async () => {

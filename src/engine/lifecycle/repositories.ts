@@ -22,8 +22,12 @@ export class Repositories {
   readonly #remotes: ReadonlyMap<string, RemoteRepository>;
   readonly #namespacing: boolean;
   readonly #log: Log;
-  /** Hidden folders that have been warned of. */
+  /** Hidden folders and dangling links that have been warned of. */
   readonly #warned = new Set<string>();
+  /** What the last successful look at each local repository found. */
+  readonly #lastNames = new Map<string, readonly string[]>();
+  /** Repositories that could not be listed at the last look: reported once. */
+  readonly #failing = new Set<string>();
 
   private constructor(
     paths: readonly string[],
@@ -61,11 +65,15 @@ export class Repositories {
       let names: readonly string[];
       try {
         names = await this.#list(path);
+        this.#failing.delete(path);
       } catch (reason) {
-        this.#log.error(`failed to poll model repository '${path}': ${TritonError.from(reason).message}`);
+        if (!this.#failing.has(path)) {
+          this.#log.error(`failed to poll model repository '${path}': ${TritonError.from(reason).message}`);
+        }
+        this.#failing.add(path);
         complete = false;
-        // A store that cannot be reached for a while has not lost its models.
-        names = this.#remotes.get(path)?.lastNames ?? [];
+        // A repository that cannot be read for a while has not lost its models.
+        names = this.#remotes.get(path)?.lastNames ?? this.#lastNames.get(path) ?? [];
       }
       for (const name of names) {
         this.#warnOfHidden(path, name);
@@ -117,7 +125,23 @@ export class Repositories {
   }
 
   async #list(path: string): Promise<readonly string[]> {
-    return await (this.#remotes.get(path)?.listModels() ?? listModels(path));
+    const remote = this.#remotes.get(path);
+    if (remote !== undefined) return await remote.listModels();
+    const before = this.#lastNames.get(path) ?? [];
+    const dangling: string[] = [];
+    const found = await listModels(path, (name) => dangling.push(name));
+    for (const name of dangling) this.#warnOfDangling(joinPath(path, name));
+    // A model whose link is being switched, or leads to a disk that is away for a while, serves on.
+    const names = [...found, ...dangling.filter((name) => before.includes(name))];
+    this.#lastNames.set(path, names);
+    return names;
+  }
+
+  /** One line for each link: editors leave such links as locks, and they say nothing about the models beside them. */
+  #warnOfDangling(link: string): void {
+    if (this.#warned.has(link)) return;
+    this.#warned.add(link);
+    this.#log.warning(`the link '${link}' leads nowhere and is passed over`);
   }
 
   /** False, and logged, also when a store cannot tell. */
