@@ -113,6 +113,28 @@ describe('TLS', { skip: pem === undefined }, () => {
       await assert.rejects(connect(server.http, ['h2']), /alert no application protocol/);
     }));
 
+  test('nothing below TLS 1.2, and nothing without forward secrecy', () =>
+    withServer(false, async (server) => {
+      const connect = (port: number, options: tls.ConnectionOptions): Promise<string> =>
+        new Promise((resolve, reject) => {
+          const socket = tls.connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () => {
+            resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+            socket.destroy();
+          });
+          socket.on('error', reject);
+        });
+      for (const port of [server.http, server.grpc]) {
+        assert.match(await connect(port, {}), /^TLSv1\.3 /);
+        assert.match(await connect(port, { maxVersion: 'TLSv1.2' }), /^TLSv1\.2 ECDHE-/);
+        // The level 0 lets this client offer what OpenSSL itself does not offer any more.
+        const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const;
+        await assert.rejects(connect(port, old));
+        for (const ciphers of ['AES256-GCM-SHA384', 'AES128-SHA', 'ECDHE-RSA-AES256-SHA', 'NULL']) {
+          await assert.rejects(connect(port, { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }), ciphers);
+        }
+      }
+    }));
+
   test('plain connections to a TLS port get no answer; the server goes on', () =>
     withServer(false, async (server) => {
       for (const port of [server.http, server.grpc]) {
@@ -225,6 +247,11 @@ test('options of TLS: what belongs together', () => {
     assert.deepEqual(taken(`--${front}-use-ssl-mutual=true`), { ...expected, mutual: true });
     // As in the original: naming it switches TLS on.
     assert.deepEqual(taken(`--${front}-use-ssl-mutual=false`), expected);
+    const unchecked = resolve(...files.slice(0, 2), `--${front}-use-ssl-mutual=true`);
+    assert.equal(unchecked.kind, 'error');
+    if (unchecked.kind === 'error') {
+      assert.match(unchecked.message, new RegExp(`--${front}-use-ssl-mutual needs --${front}-root-cert`));
+    }
     const refused = resolve(`--${front}-use-ssl=true`);
     assert.equal(refused.kind, 'error');
     if (refused.kind === 'error') {

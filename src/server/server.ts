@@ -60,7 +60,11 @@ export async function startServer(
   if (created) logEmptyRepositories(options, log);
   logOptionNotes(options, log);
 
-  const sharedMemory = new ServerSharedMemory(options.allowClientSharedMemory);
+  const sharedMemory = new ServerSharedMemory(
+    options.allowClientSharedMemory,
+    process.platform,
+    options.sharedMemoryRegionLimit,
+  );
   const context: ServerContext = {
     engine,
     options,

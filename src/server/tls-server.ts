@@ -5,6 +5,22 @@ import { invalidArg } from '../protocol/error.js';
 import type { ServerTlsOptions } from './options/server-options.js';
 
 /**
+ * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): whoever
+ * records a connection cannot read it later with the server's key.
+ */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+].join(':');
+
+/**
  * A listening socket that speaks TLS and agrees on one protocol (ALPN) with clients that ask for one. `endHandshakes` cuts
  * the connections that are not there yet. Throws INVALID_ARG for files that cannot be read or used.
  */
@@ -25,6 +41,8 @@ export function createTlsServer(
       ...options,
       ...pem,
       ALPNProtocols: [protocol],
+      minVersion: 'TLSv1.2',
+      ciphers: CIPHERS,
       requestCert: mutual,
       rejectUnauthorized: mutual,
     });

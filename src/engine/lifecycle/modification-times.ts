@@ -51,13 +51,13 @@ export function unchangedVersions(before: ModificationTimes, after: Modification
 async function stateOf(path: string, log: Log): Promise<bigint> {
   const hash = createHash('sha1');
   await addEntry(hash, path, '', log);
-  return valueOf(hash);
+  return digestOf(hash);
 }
 
 async function deepStateOf(path: string, log: Log): Promise<bigint> {
   const hash = createHash('sha1');
   await addTree(hash, path, '', log, 0);
-  return valueOf(hash);
+  return digestOf(hash);
 }
 
 /** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
@@ -91,6 +91,6 @@ async function addEntry(hash: Hash, path: string, name: string, log: Log): Promi
   }
 }
 
-function valueOf(hash: Hash): bigint {
+function digestOf(hash: Hash): bigint {
   return BigInt(`0x${hash.digest('hex')}`);
 }

@@ -1,4 +1,4 @@
-import { checked, type OptionSpec, oneOf, option, text, withoutEffect } from './option-spec.js';
+import { checked, type OptionSpec, oneOf, option, positive, text, withoutEffect } from './option-spec.js';
 import {
   BadOption,
   parseBool,
@@ -189,6 +189,14 @@ const SHARED_MEMORY: OptionSpec[] = [
     parseBool,
     (d, v) => (d.allowClientSharedMemory = v),
     'Let clients register shared memory. Default false.',
+  ),
+  option(
+    'Shared Memory',
+    'client-shm-region-limit',
+    'integer',
+    (value) => positive(value, '--client-shm-region-limit must be greater than 0'),
+    (d, v) => (d.sharedMemoryRegionLimit = v),
+    'Shared memory regions that clients may register at a time. Default 16384.',
   ),
 ];
 

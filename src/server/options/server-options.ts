@@ -161,6 +161,8 @@ export interface ServerOptions {
   readonly pinnedMemoryPoolBytes: number;
   readonly minComputeCapability: number;
   readonly allowClientSharedMemory: boolean;
+  /** Regions that clients may register at a time. */
+  readonly sharedMemoryRegionLimit: number;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -269,6 +271,7 @@ export function defaultServerOptions(): OptionsDraft {
     pinnedMemoryPoolBytes: 268435456,
     minComputeCapability: 6,
     allowClientSharedMemory: false,
+    sharedMemoryRegionLimit: 16_384,
   };
 }
 

@@ -49,6 +49,12 @@ export function settleTls(draft: OptionsDraft, given: ReadonlySet<string>): stri
     if (tls !== undefined && (tls.certificate === '' || tls.key === '')) {
       missing.push(`--${front}-use-ssl needs --${front}-server-cert and --${front}-server-key`);
     }
+    // Without it certificates that any public authority issued would do.
+    if (tls?.mutual === true && tls.rootCertificates === '') {
+      missing.push(
+        `--${front}-use-ssl-mutual needs --${front}-root-cert, which client certificates are checked against`,
+      );
+    }
   }
   return missing;
 }

@@ -1,6 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { constants as bufferLimits } from 'node:buffer';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync, writeSync } from 'node:fs';
 import { TritonError } from '../../protocol/error.js';
 import { sharedMemoryPath } from '../../protocol/shared-memory-path.js';
+
+/** Most bytes of one call of the system: it takes no length beyond 2^31. */
+const PIECE = 2 ** 30;
 
 /**
  * An opened shared memory object. Reading and writing by position is coherent with the mappings of other processes, as
@@ -12,11 +16,36 @@ export class RegionFile {
   readonly #key: string;
   /** -1 once closed: descriptors are used again by others. */
   #fd: number;
+  /** What tells the object from another one that has its key later. */
+  readonly #identity: Pick<Stats, 'dev' | 'ino'>;
+  /** Regions that use it. */
+  #holders = 1;
 
-  private constructor(key: string, fd: number, size: number) {
+  private constructor(key: string, fd: number, stats: Stats) {
     this.#key = key;
     this.#fd = fd;
-    this.size = size;
+    this.#identity = stats;
+    this.size = stats.size;
+  }
+
+  /** True when the object is still the one that the key names, with the size that it had. */
+  isCurrent(): boolean {
+    const file = sharedMemoryPath(this.#key);
+    if (file === undefined || this.#fd < 0) return false;
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) return false;
+    return found.dev === this.#identity.dev && found.ino === this.#identity.ino && found.size === this.size;
+  }
+
+  /** False once the last region that used it has gone. */
+  get isOpen(): boolean {
+    return this.#fd >= 0;
+  }
+
+  /** Another region uses it: one more `close` is needed. */
+  share(): this {
+    this.#holders++;
+    return this;
   }
 
   /**
@@ -35,7 +64,7 @@ export class RegionFile {
     try {
       const stat = fstatSync(fd);
       if (!stat.isFile()) throw new TritonError('INTERNAL', `Invalid shared memory region: '${key}'`);
-      return new RegionFile(key, fd, stat.size);
+      return new RegionFile(key, fd, stat);
     } catch (reason) {
       closeSync(fd);
       throw reason;
@@ -44,24 +73,35 @@ export class RegionFile {
 
   /** The bytes of a range: the one copy of an input on its way from the client's memory to the backend. */
   read(position: number, length: number): Uint8Array {
+    if (length > bufferLimits.MAX_LENGTH) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `a tensor of ${length} bytes in the shared memory object '${this.#key}' is too large: ` +
+          `at most ${bufferLimits.MAX_LENGTH} bytes are supported`,
+      );
+    }
+    // Memory is only taken for what is there.
+    this.#requireSize(position + length);
     const bytes = Buffer.allocUnsafe(length);
     let done = 0;
     while (done < length) {
-      const count = readSync(this.#fd, bytes, done, length - done, position + done);
-      if (count === 0) {
-        throw new TritonError('INTERNAL', `the shared memory object '${this.#key}' was made shorter by its owner`);
-      }
+      const count = readSync(this.#fd, bytes, done, Math.min(PIECE, length - done), position + done);
+      if (count === 0) throw this.#shorter();
       done += count;
     }
     return bytes;
   }
 
-  /** Puts bytes into the object. */
+  /**
+   * Puts bytes into the object, and never beyond its end, which would make it longer: its owner may have made it shorter
+   * since it was registered.
+   */
   write(position: number, bytes: Uint8Array): void {
+    this.#requireSize(position + bytes.length);
     let done = 0;
     try {
       while (done < bytes.length) {
-        done += writeSync(this.#fd, bytes, done, bytes.length - done, position + done);
+        done += writeSync(this.#fd, bytes, done, Math.min(PIECE, bytes.length - done), position + done);
       }
     } catch (cause) {
       const { message } = cause as Error;
@@ -71,9 +111,19 @@ export class RegionFile {
     }
   }
 
+  /** Closes the object when no other region uses it. */
   close(): void {
+    if (--this.#holders > 0) return;
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
+  }
+
+  #requireSize(end: number): void {
+    if (fstatSync(this.#fd).size < end) throw this.#shorter();
+  }
+
+  #shorter(): TritonError {
+    return new TritonError('INTERNAL', `the shared memory object '${this.#key}' was made shorter by its owner`);
   }
 }
 

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
 import { NEEDS_SHARED_MEMORY } from '../../../test/support/linux-only.js';
 import { ServerSharedMemory } from './regions.js';
@@ -159,6 +168,68 @@ test('an object that its owner made shorter', NEEDS_SHARED_MEMORY, () => {
     message: `the shared memory object '/${NAME}' was made shorter by its owner`,
   });
   lease.release();
+});
+
+test('a write never makes the object of its owner longer', NEEDS_SHARED_MEMORY, () => {
+  register({ byteSize: BigInt(SIZE) });
+  const lease = regions.lease()!;
+  truncateSync(FILE, 4096);
+  const shorter = { code: 'INTERNAL', message: /was made shorter by its owner$/ };
+  assert.throws(() => lease.write(place(4096n, 8n), Buffer.alloc(8)), shorter);
+  assert.throws(() => lease.write(place(4092n, 8n), Buffer.alloc(8)), shorter);
+  assert.equal(statSync(FILE).size, 4096);
+  lease.write(place(4088n, 8n), Buffer.alloc(8, 1));
+  assert.equal(readFileSync(FILE)[4095], 1);
+});
+
+test('regions of 2 GiB and more are read whole', NEEDS_SHARED_MEMORY, () => {
+  // The object is one hole, which reads as zeros and takes no memory; only its end is written.
+  const size = 2 ** 31 + 4096;
+  truncateSync(FILE, size);
+  writeFileSync(FILE, Buffer.alloc(0), { flag: 'a' });
+  register({ byteSize: BigInt(size) });
+  const lease = regions.lease()!;
+  lease.write(place(BigInt(size - 8), 8n), Buffer.from('the end.'));
+  const bytes = lease.read(place(0n, BigInt(size)));
+  assert.equal(bytes.length, size);
+  assert.equal(Buffer.from(bytes.buffer, bytes.byteOffset + size - 8, 8).toString(), 'the end.');
+  truncateSync(FILE, 4096);
+  // Found out before memory is taken.
+  assert.throws(() => lease.read(place(0n, BigInt(size))), /was made shorter by its owner/);
+  lease.release();
+});
+
+test(
+  'regions of one object share its descriptor, also when the key names another object later',
+  NEEDS_SHARED_MEMORY,
+  () => {
+    const descriptors = () => readdirSync('/proc/self/fd').length;
+    const before = descriptors();
+    for (let i = 0; i < 50; i++) register({ name: `r${i}` });
+    assert.equal(descriptors(), before + 1);
+    rmSync(FILE);
+    writeFileSync(FILE, Buffer.alloc(SIZE, 9));
+    register({ name: 'later' });
+    assert.equal(descriptors(), before + 2);
+    const lease = regions.lease()!;
+    assert.equal(lease.read(place(0n, 1n, 'r7'))[0], 7);
+    assert.equal(lease.read(place(0n, 1n, 'later'))[0], 9);
+    lease.release();
+    regions.unregister('system', '');
+    assert.equal(descriptors(), before);
+  },
+);
+
+test('there is a limit of regions', NEEDS_SHARED_MEMORY, () => {
+  regions = new ServerSharedMemory(true, 'linux', 2);
+  register({ name: 'a' });
+  register({ name: 'b' });
+  assert.throws(() => register({ name: 'c' }), {
+    code: 'UNAVAILABLE',
+    message: /as many as --client-shm-region-limit/,
+  });
+  regions.unregister('system', 'a');
+  register({ name: 'c' });
 });
 
 test('kinds share their names; no CUDA region can be registered', NEEDS_SHARED_MEMORY, () => {

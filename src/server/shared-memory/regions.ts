@@ -20,6 +20,8 @@ export interface RegionStatus {
 
 /** Keys of the Python backend's own memory in the original, which clients may not use. */
 const RESERVED_PREFIX = 'triton_python_backend_shm_region_';
+/** Regions that clients may register at a time, where nothing else is set. */
+export const DEFAULT_SHARED_MEMORY_REGIONS = 16_384;
 /** Objects are mapped from the beginning of a page on. */
 const PAGE_BYTES = 4096n;
 
@@ -28,11 +30,19 @@ export class ServerSharedMemory implements SharedMemoryRegions {
   readonly #allowed: boolean;
   readonly #platform: NodeJS.Platform;
   readonly #regions = new Map<string, Region>();
+  /** The object that was opened last for each key: regions of one object share its descriptor. */
+  readonly #files = new Map<string, RegionFile>();
+  readonly #limit: number;
 
-  /** `allowed`: the option --allow-client-shm. */
-  constructor(allowed: boolean, platform: NodeJS.Platform = process.platform) {
+  /** `allowed`: the option --allow-client-shm. `limit`: --client-shm-region-limit. */
+  constructor(
+    allowed: boolean,
+    platform: NodeJS.Platform = process.platform,
+    limit: number = DEFAULT_SHARED_MEMORY_REGIONS,
+  ) {
     this.#allowed = allowed;
     this.#platform = platform;
+    this.#limit = limit;
   }
 
   /** Throws UNSUPPORTED where clients may not register: by option, or because the system has no such memory. */
@@ -58,15 +68,21 @@ export class ServerSharedMemory implements SharedMemoryRegions {
       throw invalidArg(`${cannot} with key '${key}' as the key contains the reserved prefix '${RESERVED_PREFIX}'`);
     }
     this.#checkNew(name);
-    const file = RegionFile.open(key);
+    if (this.#regions.size >= this.#limit) {
+      throw new TritonError(
+        'UNAVAILABLE',
+        `${cannot} - ${this.#regions.size} regions are registered, as many as --client-shm-region-limit allows`,
+      );
+    }
+    const file = this.#open(object, key);
     const failed = `failed to register shared memory region '${name}':`;
     if (offset + byteSize > BigInt(file.size)) {
-      file.close();
+      this.#close(object, file);
       throw invalidArg(`${failed} invalid args`);
     }
     // What mmap refuses; the text has no blank there.
     if (byteSize === 0n || offset % PAGE_BYTES !== 0n) {
-      file.close();
+      this.#close(object, file);
       throw invalidArg(`${failed} unable to process address spaceInvalid argument`);
     }
     this.#regions.set(name, new Region({ name, key, offset, byteSize }, file));
@@ -120,6 +136,21 @@ export class ServerSharedMemory implements SharedMemoryRegions {
   close(): void {
     for (const region of this.#regions.values()) region.file.close();
     this.#regions.clear();
+    this.#files.clear();
+  }
+
+  /** The object of a key: the one that is open already, unless another one has the key by now. */
+  #open(object: string, key: string): RegionFile {
+    const known = this.#files.get(object);
+    if (known?.isCurrent() === true) return known.share();
+    const file = RegionFile.open(key);
+    this.#files.set(object, file);
+    return file;
+  }
+
+  #close(object: string, file: RegionFile): void {
+    file.close();
+    if (!file.isOpen && this.#files.get(object) === file) this.#files.delete(object);
   }
 
   #checkNew(name: string): void {
@@ -134,6 +165,6 @@ export class ServerSharedMemory implements SharedMemoryRegions {
       return;
     }
     // Not there any more when the server was stopped meanwhile.
-    if (this.#regions.delete(region.name)) region.file.close();
+    if (this.#regions.delete(region.name)) this.#close(sharedMemoryName(region.key), region.file);
   }
 }
