@@ -31,6 +31,16 @@ const methods = new Map<string, GrpcMethod>([
     },
   ],
   ['/t.S/Never', { kind: 'unary', handle() {} }],
+  [
+    '/t.S/Metadata',
+    {
+      kind: 'unary',
+      handle(call, message) {
+        call.send(Buffer.from(call.metadata(Buffer.from(message).toString()) ?? 'none'));
+        call.finish(0);
+      },
+    },
+  ],
 ]);
 
 async function talk(
@@ -234,6 +244,14 @@ test('a table that the peer makes smaller is not used any more', async () => {
   assert.equal(heads.length, 2);
   assert.equal(heads[0]!.payload[0], 0x20);
   assert.ok(heads[1]!.payload.includes('application/grpc'));
+});
+
+test('metadata keep the blanks at their ends', async () => {
+  const parts = [frame(1, 4, 1, block('/t.S/Metadata', ['x-blank', ' a b\t'])), frame(0, 1, 1, message('x-blank'))];
+  const { frames } = await talk(parts);
+  assert.ok(frames.some((f) => f.type === 0 && f.payload.toString('latin1', 5) === ' a b\t'));
+  const refused = await talk([frame(1, 5, 1, block('/t.S/Metadata', ['x-line', 'a\nb']))]);
+  assert.ok(refused.frames.some((f) => f.type === 3 && f.payload.readUInt32BE(0) === PROTOCOL_ERROR));
 });
 
 test('what is not gRPC gets a plain answer', async () => {

@@ -68,7 +68,10 @@ function validName(name: string): boolean {
   return /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name);
 }
 
-/** No NUL, CR, LF, and no blank at either end (RFC 9113, section 8.2.1). */
+/**
+ * No NUL, CR or LF (RFC 9113, section 8.2.1). That section forbids blanks at either end too, but every gRPC client sends
+ * them where metadata have them, and gRPC's servers take them as they are.
+ */
 function validValue(value: string): boolean {
-  return !/[\0\r\n]|^[ \t]|[ \t]$/.test(value);
+  return !/[\0\r\n]/.test(value);
 }
