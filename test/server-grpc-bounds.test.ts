@@ -88,10 +88,21 @@ test('a stop takes no longer for peers that do nothing', async () => {
     return socket;
   });
   await Promise.all(peers.map((socket) => once(socket, 'connect')));
+  // A stream on which nobody asks anything.
+  const idle = http2.connect(`http://127.0.0.1:${stopping.grpc}`);
+  const stream = idle.request({
+    ':method': 'POST',
+    ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  const ended = once(stream, 'response');
   await new Promise((resolve) => setTimeout(resolve, 200));
   const start = performance.now();
   await stopping.stop();
   const took = performance.now() - start;
   for (const socket of peers) socket.destroy();
+  assert.equal(((await ended)[0] as http2.IncomingHttpHeaders)['grpc-status'], '14');
+  idle.destroy();
   assert.ok(took < 10_000, `the stop took ${took} ms`);
 });

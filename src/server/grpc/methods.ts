@@ -51,11 +51,17 @@ export function grpcMethods(context: ServerContext): GrpcMethods {
     }
   }
   byPath.set(HEALTH_CHECK_PATH, restricted(healthCheck(context), 'health', restrictions));
+  const reflection = serverReflection();
   if (context.options.grpc.reflection) {
-    const reflection = serverReflection();
-    for (const path of REFLECTION_PATHS) byPath.set(path, restricted(reflection, 'metadata', restrictions));
+    for (const path of REFLECTION_PATHS) byPath.set(path, restricted(reflection.method, 'metadata', restrictions));
   }
-  return { byPath, shutdown: stream.shutdown };
+  return {
+    byPath,
+    shutdown() {
+      stream.shutdown();
+      reflection.shutdown();
+    },
+  };
 }
 
 /** The method behind the check of its restriction (spec: wire protocol, section 1.6). */

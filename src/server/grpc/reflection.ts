@@ -6,7 +6,8 @@ import { ServerReflectionRequest, ServerReflectionResponse } from '../../protoco
 import { create } from '../../protocol/proto/schema.js';
 import { serviceFiles } from '../../protocol/proto/service-files.js';
 import { cutText } from '../../transport/cut-text.js';
-import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import type { GrpcCall, GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import { SHUTTING_DOWN } from './infer-stream.js';
 import { finishWithError } from './respond.js';
 
 /** Paths of both versions of the service; tools try v1 first and fall back. */
@@ -15,26 +16,49 @@ export const REFLECTION_PATHS: readonly string[] = [
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ];
 
-/** The method; the descriptors are made when it is first called. */
-export function serverReflection(): GrpcMethod {
+/** The method, and what a stop has to tell its streams. */
+export interface ReflectionMethod {
+  readonly method: GrpcMethod;
+  /** Streams end: none of them has anything in flight. */
+  shutdown(): void;
+}
+
+/** Makes the method for one server; the descriptors are made when it is first called. */
+export function serverReflection(): ReflectionMethod {
+  const open = new Set<GrpcCall>();
   let known: Catalogue | undefined;
-  return {
+  const method: GrpcMethod = {
     kind: 'stream',
-    open: (call) => ({
-      onMessage(message) {
-        try {
-          known ??= makeCatalogue();
-          const response = answer(known, fromBinary(ServerReflectionRequest, message));
-          if (call.send(toBinary(ServerReflectionResponse, response))) return;
-          // A response is a thousand times its request: whoever does not read is not read from.
-          call.pause();
-          call.onDrain(() => call.resume());
-        } catch (reason) {
-          finishWithError(call, reason);
-        }
-      },
-      onHalfClose: () => call.finish(GrpcStatus.OK),
-    }),
+    open(call) {
+      open.add(call);
+      call.onCancel(() => open.delete(call));
+      return {
+        onMessage(message) {
+          try {
+            known ??= makeCatalogue();
+            const response = answer(known, fromBinary(ServerReflectionRequest, message));
+            if (call.send(toBinary(ServerReflectionResponse, response))) return;
+            // A response is a thousand times its request: whoever does not read is not read from.
+            call.pause();
+            call.onDrain(() => call.resume());
+          } catch (reason) {
+            open.delete(call);
+            finishWithError(call, reason);
+          }
+        },
+        onHalfClose() {
+          open.delete(call);
+          call.finish(GrpcStatus.OK);
+        },
+      };
+    },
+  };
+  return {
+    method,
+    shutdown() {
+      for (const call of open) call.finish(GrpcStatus.UNAVAILABLE, SHUTTING_DOWN);
+      open.clear();
+    },
   };
 }
 

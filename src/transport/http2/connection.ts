@@ -61,7 +61,9 @@ export class Http2Connection
   #state: number = State.OPEN;
   #advancing = false;
   #paused = false;
-  #shuttingDown = false;
+  /** The peer was told to open no more streams; the whole server stops. */
+  #retired = false;
+  #stopping = false;
   /** The setting for windows of streams has changed, and no stream has been looked at since. */
   #windowsChanged = false;
   #grace: NodeJS.Timeout | undefined;
@@ -102,25 +104,36 @@ export class Http2Connection
    * does: after `shutdownGraceMs` no stream is taken any more, and requests of which only a part has come are refused.
    */
   shutdown(): void {
-    if (this.#shuttingDown || this.#state >= State.DISCARD) return;
-    this.#shuttingDown = true;
+    if (this.#stopping || this.#state >= State.DISCARD) return;
+    this.#stopping = true;
+    this.retire();
+    if (this.#reader.greeted) this.#afterGrace(() => this.#onGraceOver());
+    else this.#endAndDiscard();
+  }
+
+  /** Takes no more streams; those that are open have all the time they need. */
+  retire(): void {
+    if (this.#retired || this.#state >= State.DISCARD) return;
+    this.#retired = true;
     // The first GOAWAY refuses nothing. What the peer sent before it saw that is known once it answers the ping.
     this.#goAway(MAX_STREAM_ID, Http2Error.NO_ERROR, '');
     this.#sender.frame(FrameType.PING, 0, 0, SHUTDOWN_PING);
     this.wrote();
-    if (!this.#reader.greeted) {
-      this.#endAndDiscard();
-      return;
-    }
-    this.#grace = setTimeout(() => this.#contain(() => this.#onGraceOver()), this.#options.shutdownGraceMs);
+    this.#afterGrace(() => this.#stopAccepting());
+  }
+
+  #afterGrace(action: () => void): void {
+    clearInterval(this.#grace);
+    this.#grace = setTimeout(() => {
+      if (this.#state < State.DISCARD) this.#contain(action);
+      this.#writer.flush();
+    }, this.#options.shutdownGraceMs);
     this.#grace.unref();
   }
 
   #onGraceOver(): void {
-    if (this.#state >= State.DISCARD) return;
     this.#streams.refuseIncomplete();
-    if (this.#streams.lastAccepted === MAX_STREAM_ID) this.#stopAccepting();
-    this.#writer.flush();
+    this.#stopAccepting();
     if (this.#state >= State.DISCARD) return;
     // What is in flight is finished, but a peer that takes nothing of it is not waited for.
     let progress = Number.NaN;
@@ -291,7 +304,7 @@ export class Http2Connection
   onPing(ack: boolean, payload: Buffer): void {
     this.useless();
     if (ack) {
-      if (this.#shuttingDown && payload.equals(SHUTDOWN_PING)) this.#stopAccepting();
+      if (this.#retired && payload.equals(SHUTDOWN_PING)) this.#stopAccepting();
       return;
     }
     if (!this.#keepalive.onPing()) failConnection(Http2Error.ENHANCE_YOUR_CALM, 'too_many_pings');
@@ -325,6 +338,7 @@ export class Http2Connection
   }
 
   #stopAccepting(): void {
+    if (this.#streams.lastAccepted < MAX_STREAM_ID) return;
     this.#streams.lastAccepted = this.#streams.lastId;
     this.#goAway(this.#streams.lastId, Http2Error.NO_ERROR, '');
     if (this.#streams.count === 0) this.#endAndDiscard();
@@ -362,7 +376,7 @@ export class Http2Connection
 
   /** Cuts the connection when a time passes in which the peer neither closes its side nor takes what waits for it. */
   #lingerOn(): void {
-    const ms = this.#shuttingDown ? Math.min(this.#options.lingerMs, SHUTDOWN_LINGER_MS) : this.#options.lingerMs;
+    const ms = this.#stopping ? Math.min(this.#options.lingerMs, SHUTDOWN_LINGER_MS) : this.#options.lingerMs;
     let progress = Number.NaN;
     this.#linger = setInterval(() => {
       const now = this.#writer.progress;

@@ -14,7 +14,7 @@ function connection(t: TestContext, options: Http2Options) {
     events: [] as string[],
     sendKeepalivePing: () => owner.events.push('ping'),
     destroy: () => owner.events.push('destroyed'),
-    shutdown: () => owner.events.push('told to end'),
+    retire: () => owner.events.push('told to end'),
   };
   const keepalive = new Keepalive({ ...HTTP2_DEFAULTS, ...options }, owner);
   return {

@@ -11,8 +11,8 @@ export interface KeepaliveOwner {
   sendKeepalivePing(): void;
   /** The peer has not answered a ping, or the time after the connection's age has passed. */
   destroy(): void;
-  /** The connection is old enough. */
-  shutdown(): void;
+  /** The connection is old enough: it takes no more streams and closes when those that are open have ended. */
+  retire(): void;
 }
 
 /** Timers and ping rules of one connection. */
@@ -115,7 +115,7 @@ export class Keepalive {
   }
 
   #onAge(): void {
-    this.#owner.shutdown();
+    this.#owner.retire();
     const grace = this.#options.maxConnectionAgeGraceMs;
     if (grace > 0) this.#ageTimer = unref(() => this.#owner.destroy(), grace);
   }
