@@ -1,10 +1,16 @@
+import { endBySignal, endNow } from '../base/process-end.js';
 import { processOutputs } from '../server/log/process-outputs.js';
 import { resolveOptions } from '../server/options/resolve-options.js';
 import { USAGE_LINE, usageText } from '../server/options/usage.js';
+import { StopRequest } from '../server/stop-request.js';
 import { tuneHeap } from '../server/tune-heap.js';
+import { watchSignals } from '../server/watch-signals.js';
 import type { Command } from './main.js';
 
-/** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop. */
+/** After the server has stopped the program may take so long to end by itself, in ms. */
+const LEAVE_MS = 2000;
+
+/** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop; ended by the signal while it still loads models. */
 export const run: Command = async (args) => {
   const resolved = resolveOptions(args, (line) => processOutputs().stderr.write(`${line}\n`));
   if (resolved.kind === 'help') {
@@ -16,31 +22,31 @@ export const run: Command = async (args) => {
     processOutputs().stderr.write(`${resolved.usage ? `${USAGE_LINE}\n\n` : ''}${program}${resolved.message}\n`);
     return 1;
   }
-  let stopRequested = false;
-  let onStop = (): void => {};
-  const onSignal = (_name: NodeJS.Signals, number: number): void => {
-    processOutputs().stdout.write(`Signal (${number}) received.\n`);
-    stopRequested = true;
-    onStop();
-  };
-  // Stay in place until the process ends: a further signal only prints its line.
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  const request = new StopRequest(resolved.options.exitTimeoutSeconds);
+  const signals = watchSignals(request);
   tuneHeap();
-  const { startServer, ServerStartError } = await import('../server/server.js');
+  const { startServer, ServerStartError, ServerStopped } = await import('../server/server.js');
   try {
-    const server = await startServer(resolved.options);
-    if (!stopRequested) {
+    const server = await startServer(resolved.options, undefined, request);
+    if (!request.signal.aborted) {
       await new Promise<void>((resolve) => {
-        onStop = resolve;
+        request.signal.addEventListener('abort', () => resolve(), { once: true });
       });
     }
-    if (await server.stop()) return 0;
+    if (await server.stop()) return leave(0);
     // The exit timeout ran out: whatever still runs cannot be waited for.
     return server.engine.exitNow(1);
   } catch (reason) {
+    // Before it is ready the server ends by the signal, like any program.
+    if (reason instanceof ServerStopped) endBySignal(signals.first ?? 'SIGTERM');
     if (!(reason instanceof ServerStartError)) throw reason;
     if (reason.message !== '') processOutputs().stderr.write(`${reason.message}\n`);
-    return 1;
+    return leave(1);
   }
 };
+
+/** Ends the process soon, should anything that was given up keep it running. */
+function leave(status: number): number {
+  setTimeout(() => endNow(status), LEAVE_MS).unref();
+  return status;
+}

@@ -1,9 +1,8 @@
 import os from 'node:os';
-import { nativeActivity } from '../backends/native-activity.js';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
+import { endNow, exitIsHindered } from '../base/process-end.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
-import { removeFetchedFoldersNow } from '../repository/stores/fetched-folders.js';
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';
 import type { LocalCache } from './cache/local-cache.js';
@@ -18,6 +17,7 @@ import type {
 } from './engine-api.js';
 import { backendDirectory, backendSettingsJson } from './lifecycle/backend-settings.js';
 import { findReady, requireReady } from './lifecycle/find-ready.js';
+import { cancellable } from './lifecycle/load-cancelled.js';
 import type { EngineContext } from './lifecycle/model-lifecycle.js';
 import { ModelManager } from './lifecycle/model-manager.js';
 import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
@@ -70,10 +70,22 @@ export class Engine implements InferenceEngine {
     this.#threads = new ThreadBudget(options.threadBudget ?? os.availableParallelism());
   }
 
-  /** Opens the repositories and loads what is to be loaded at start. Never rejects for models: see `startError`. */
-  static async start(options: EngineOptions): Promise<Engine> {
+  /**
+   * Opens the repositories and loads what is to be loaded at start. Never rejects for models: see `startError`. When it is
+   * `cancelled` it resolves soon: loads that can be ended have ended, nothing waits for the others.
+   */
+  static async start(options: EngineOptions, cancelled?: AbortSignal): Promise<Engine> {
     const engine = new Engine(options);
-    await engine.#start();
+    const cancel = (): void => engine.#manager?.cancelLoads();
+    cancelled?.addEventListener('abort', cancel, { once: true });
+    try {
+      const starting = engine.#start(cancelled);
+      await (cancelled === undefined ? starting : cancellable(starting, cancelled, () => {}));
+    } catch (reason) {
+      if (!cancelled?.aborted) throw reason;
+    } finally {
+      cancelled?.removeEventListener('abort', cancel);
+    }
     return engine;
   }
 
@@ -218,7 +230,11 @@ export class Engine implements InferenceEngine {
     const { modelControlMode, repositoryPollSeconds = 0 } = this.#options;
     const manager = this.#manager;
     if (modelControlMode !== 'poll' || repositoryPollSeconds <= 0 || manager === undefined) return;
-    this.#polling = new PollLoop(() => this.#managed(() => manager.poll()), repositoryPollSeconds);
+    this.#polling = new PollLoop(
+      () => this.#managed(() => manager.poll()),
+      repositoryPollSeconds,
+      () => manager.cancelOutdatedLoads(),
+    );
     this.#polling.start();
   }
 
@@ -229,6 +245,11 @@ export class Engine implements InferenceEngine {
     this.#leaving = true;
     this.#polling?.stop();
     for (const { config, scheduler } of this.#loaded()) if (config.sequence_batching !== undefined) scheduler.stop();
+  }
+
+  /** Requests that are accepted and not answered. */
+  get inFlight(): number {
+    return this.#loaded().reduce((sum, { outstanding }) => sum + outstanding, 0);
   }
 
   /** Sequences that have begun and not ended. */
@@ -261,15 +282,13 @@ export class Engine implements InferenceEngine {
    * process (and leave a core file): it is then killed by a signal, after saying so.
    */
   exitNow(code: number): never {
-    if (nativeActivity() > 0) {
+    if (exitIsHindered()) {
       this.#options.log.error('a model is still running and cannot be interrupted: the process ends itself by SIGKILL');
-      removeFetchedFoldersNow();
-      process.kill(process.pid, 'SIGKILL');
     }
-    process.exit(code);
+    endNow(code);
   }
 
-  async #start(): Promise<void> {
+  async #start(cancelled?: AbortSignal): Promise<void> {
     const { modelControlMode, loadModels, rateLimit, log } = this.#options;
     let manager: ModelManager;
     try {
@@ -289,12 +308,14 @@ export class Engine implements InferenceEngine {
       return;
     }
     this.#manager = manager;
+    if (cancelled?.aborted) manager.cancelLoads();
     if (modelControlMode !== 'explicit' || (loadModels.length === 1 && loadModels[0] === '*')) {
       if (!(await manager.loadAll())) this.#startError = new TritonError('INTERNAL', 'failed to load all models');
     } else {
       this.#startError = await this.#loadNamed(manager, loadModels);
     }
-    this.#state = 'ready';
+    // A start that was cancelled may end after the stop has begun.
+    if (this.#state === 'starting') this.#state = 'ready';
   }
 
   async #loadNamed(manager: ModelManager, names: readonly string[]): Promise<TritonError | undefined> {

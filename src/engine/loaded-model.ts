@@ -1,10 +1,11 @@
-import type { BackendModel, Pace } from '../backends/backend.js';
+import type { BackendInstance, BackendModel, Pace } from '../backends/backend.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import type { LocalCache } from './cache/local-cache.js';
 import { SYSTEM_CLOCK } from './clock.js';
 import type { ReadyModel } from './engine-api.js';
+import { endHung } from './lifecycle/end-hung.js';
 import { activeRunners, closeInstances, type ModelInstance } from './lifecycle/model-instances.js';
 import type { Log } from './log.js';
 import type { ModelPlan } from './model-plan.js';
@@ -36,6 +37,8 @@ export interface LoadedModelParts {
   readonly cache: LocalCache | undefined;
   /** Counts the requests of clients; absent = they are not limited. */
   readonly requestMemory: RequestMemory | undefined;
+  /** Instances that should end are killed after so long without a sign of life, in ms; 0 = never. */
+  readonly unloadTimeoutMs: number;
 }
 
 let loads = 0;
@@ -70,7 +73,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
   readonly #showsInputs: boolean;
   #instances: readonly ModelInstance[];
   /** Instances that were replaced and are being ended. */
-  readonly #retiring = new Set<Promise<void>>();
+  readonly #retiring = new Map<InstanceRunner, Promise<void>>();
   #outstanding = 0;
   #drained: (() => void)[] = [];
   #closed: Promise<void> | undefined;
@@ -193,14 +196,24 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     return this.#instances;
   }
 
-  /** Other instances serve from now on; those that are left out end after what they were given. */
-  setInstances(config: ModelConfig, polledConfig: ModelConfig, instances: readonly ModelInstance[]): void {
+  /**
+   * Other instances serve from now on; resolves when those that are left out have ended after what they were given, except
+   * where they have sequences.
+   */
+  async setInstances(
+    config: ModelConfig,
+    polledConfig: ModelConfig,
+    instances: readonly ModelInstance[],
+  ): Promise<void> {
     const removed = this.#instances.filter((instance) => !instances.includes(instance));
     this.config = config;
     this.polledConfig = polledConfig;
     this.#instances = instances;
     this.scheduler.setRunners?.(activeRunners(instances), (runner) => this.#retire(runner));
     for (const { passive, runner } of removed) if (passive) this.#retire(runner);
+    const retiring = removed.flatMap(({ runner }) => this.#retiring.get(runner) ?? []);
+    // An instance with sequences stays as long as they do, which is up to their clients: nobody waits for that.
+    if (retiring.length > 0 && config.sequence_batching === undefined) await this.#watched(Promise.all(retiring));
   }
 
   #retire(runner: InstanceRunner): void {
@@ -208,8 +221,29 @@ export class LoadedModel implements ReadyModel, TaskOwner {
       .drained()
       .then(() => runner.close())
       .catch((reason) => this.log.error(`failed to end '${runner.instance.name}': ${TritonError.from(reason).message}`))
-      .then(() => void this.#retiring.delete(ended));
-    this.#retiring.add(ended);
+      .then(() => void this.#retiring.delete(runner));
+    this.#retiring.set(runner, ended);
+  }
+
+  /** Every instance that has not ended. */
+  *runningInstances(): Iterable<BackendInstance> {
+    for (const { runner } of this.#instances) yield runner.instance;
+    for (const { instance } of this.#retiring.keys()) yield instance;
+  }
+
+  /** Waits for something that instances may hold up by hanging: such an instance is killed then. */
+  async #watched(end: Promise<unknown>): Promise<void> {
+    const stop = endHung(() => this.#endingInstances(), this.#parts.unloadTimeoutMs, this.log);
+    try {
+      await end;
+    } finally {
+      stop();
+    }
+  }
+
+  *#endingInstances(): Iterable<BackendInstance> {
+    if (this.#closed !== undefined) yield* this.runningInstances();
+    else for (const { instance } of this.#retiring.keys()) yield instance;
   }
 
   /** Resolves when no request is on its way. */
@@ -219,7 +253,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
 
   /** Waits for the requests on their way, then ends the instances and frees the version. Once only. */
   close(): Promise<void> {
-    this.#closed ??= this.#close();
+    this.#closed ??= this.#watched(this.#close());
     return this.#closed;
   }
 
@@ -229,7 +263,7 @@ export class LoadedModel implements ReadyModel, TaskOwner {
     this.scheduler.close();
     this.#parts.cache?.forget(this.loadNumber);
     try {
-      await Promise.all([closeInstances(this.#instances), ...this.#retiring]);
+      await Promise.all([closeInstances(this.#instances), ...this.#retiring.values()]);
     } finally {
       await this.#parts.backendModel.unload();
     }

@@ -49,6 +49,10 @@ export interface EngineOptions {
   readonly modelLoadThreads?: number;
   /** Further attempts after a failed load. Default 0. */
   readonly modelLoadRetries?: number;
+  /** Seconds that completing a configuration may take; 0 = any time. Default 120. */
+  readonly modelCompletionSeconds?: number;
+  /** An instance that should end is killed after so many seconds without a sign of life; 0 = never. Default 60. */
+  readonly modelUnloadSeconds?: number;
   /** Cores to be divided over all instances of all models. Default: those that this process may use. */
   readonly threadBudget?: number;
   /** Set: executions compete for resources (--rate-limit=execution_count), of which there are these. Absent = off. */
@@ -58,4 +62,12 @@ export interface EngineOptions {
   /** What the requests of clients may have together. Default: no limit. */
   readonly requestMemory?: RequestMemory;
   readonly log: Log;
+}
+
+/** Unload timeout when the options do not say, in seconds. */
+const DEFAULT_UNLOAD_SECONDS = 60;
+
+/** The time in ms without a sign of life after which an instance that should end is killed; 0 = never. */
+export function unloadTimeoutMs({ modelUnloadSeconds = DEFAULT_UNLOAD_SECONDS }: EngineOptions): number {
+  return modelUnloadSeconds * 1000;
 }

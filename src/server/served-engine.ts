@@ -1,3 +1,4 @@
+import { endNow } from '../base/process-end.js';
 import type { BackendRow, ModelRow } from '../engine/engine.js';
 import type { IndexEntry, InferenceEngine, ReadyModel } from '../engine/engine-api.js';
 import { TritonError } from '../protocol/error.js';
@@ -14,6 +15,8 @@ export interface ServedEngine extends InferenceEngine {
   beginPolling(): void;
   /** The first step of a stop: not ready any more, new sequences are refused, everything else goes on. */
   leave(): void;
+  /** Requests that are accepted and not answered. */
+  readonly inFlight: number;
   /** Sequences that have begun and not ended. */
   readonly liveSequences: number;
   /** Answers what is in flight and unloads; rejects with INTERNAL when that takes longer. */
@@ -94,6 +97,10 @@ export class UnavailableEngine implements ServedEngine {
 
   leave(): void {}
 
+  get inFlight(): number {
+    return 0;
+  }
+
   get liveSequences(): number {
     return 0;
   }
@@ -103,7 +110,7 @@ export class UnavailableEngine implements ServedEngine {
   }
 
   exitNow(code: number): never {
-    process.exit(code);
+    endNow(code);
   }
 }
 

@@ -20,6 +20,7 @@ import { ServerSharedMemory } from './shared-memory/regions.js';
 import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
 import { startEngine } from './start-engine.js';
 import { logEngineTables, logOptionTable } from './startup-tables.js';
+import type { StopRequest } from './stop-request.js';
 import { Tracer } from './trace/tracer.js';
 
 /** A server that listens. */
@@ -40,10 +41,19 @@ export class ServerStartError extends Error {
   override readonly name = 'ServerStartError';
 }
 
-/** Loads the models, logs the tables, starts the endpoints. Rejects with a ServerStartError. */
+/** The start ended because a stop was asked for meanwhile; nothing of it is left. */
+export class ServerStopped extends Error {
+  override readonly name = 'ServerStopped';
+}
+
+/**
+ * Loads the models, logs the tables, starts the endpoints. Rejects with a ServerStartError, or with ServerStopped when
+ * `request` asks for a stop while models are being loaded.
+ */
 export async function startServer(
   options: ServerOptions,
   log: ServerLog = new ServerLog({ ...options.log }),
+  request?: StopRequest,
 ): Promise<RunningServer> {
   const metadata = serverMetadata(options);
   const budgets = {
@@ -51,12 +61,17 @@ export async function startServer(
     responses: new ByteBudget(options.responseMemoryLimit || Number.POSITIVE_INFINITY),
   };
   const requestMemory = new RequestMemory(budgets.requests);
-  const engine = await startEngine(options, log, requestMemory);
+  const engine = await startEngine(options, log, requestMemory, request?.signal);
+  if (request?.countDown !== undefined) {
+    await stopEngine(engine, log, request.countDown);
+    log.close();
+    throw new ServerStopped('the server was asked to stop before it was ready');
+  }
   const created = engine.hasRepository;
   if (created) logEngineTables(log, engine);
   if (options.metrics.enabled && options.metrics.cpu) log.info('Collecting CPU metrics');
   logOptionTable(log, options, metadata);
-  if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log);
+  if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log, request);
   if (created) logEmptyRepositories(options, log);
   logOptionNotes(options, log);
 
@@ -93,7 +108,8 @@ export async function startServer(
     engine,
     log,
     stop() {
-      stopping ??= stopServer(endpoints, engine, metrics, context, options);
+      const countDown = request?.countDown ?? new CountDown(options.exitTimeoutSeconds);
+      stopping ??= stopServer(endpoints, engine, metrics, context, countDown);
       return stopping;
     },
   };
@@ -112,13 +128,12 @@ async function stopServer(
   engine: ServedEngine,
   metrics: ServerMetrics | undefined,
   { sharedMemory, tracer, log }: ServerContext,
-  options: ServerOptions,
+  countDown: CountDown,
 ): Promise<boolean> {
-  const countDown = new CountDown(options.exitTimeoutSeconds);
   await finishSequences(endpoints, engine, log, countDown);
-  await stopEndpoints(endpoints, log, countDown);
+  const answered = await stopEndpoints(endpoints, engine, log, countDown);
   metrics?.stop();
-  const clean = await stopEngine(engine, log, countDown);
+  const clean = (await stopEngine(engine, log, countDown)) && answered;
   sharedMemory.close();
   await tracer.close();
   log.close();
@@ -131,6 +146,7 @@ async function handleStartError(
   engine: ServedEngine,
   options: ServerOptions,
   log: ServerLog,
+  request: StopRequest | undefined,
 ): Promise<void> {
   const hints = options.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
@@ -139,7 +155,7 @@ async function handleStartError(
     for (const text of hints) log.error(`Check --model-repository: ${text}`);
     return;
   }
-  await stopEngine(engine, log, new CountDown(options.exitTimeoutSeconds));
+  await stopEngine(engine, log, request?.countDown ?? new CountDown(options.exitTimeoutSeconds));
   log.close();
   throw new ServerStartError(`error: creating server: ${error.codeText} - ${error.message}${hint}`);
 }
@@ -187,7 +203,7 @@ async function startEndpoints(
     const error = TritonError.from(reason);
     log.error(`failed to start ${service} service: ${error.codeText} - ${error.message}`);
     const countDown = new CountDown(options.exitTimeoutSeconds);
-    await stopEndpoints(complete(started), log, countDown);
+    await stopEndpoints(complete(started), engine, log, countDown);
     metrics?.stop();
     await stopEngine(engine, log, countDown);
     log.close();

@@ -4,6 +4,11 @@ import type { Endpoint } from './endpoint.js';
 import type { ServerLog } from './log/server-log.js';
 import type { ServedEngine } from './served-engine.js';
 
+/** What the engine is left of the exit timeout, in ms; a third of it where that is less. */
+const ENGINE_SHARE_MS = 5000;
+
+const EXPIRED = 'Exit timeout expired. Exiting immediately.';
+
 /** Milliseconds between looks at what is still open. */
 const LOOK_MS = 10;
 
@@ -19,9 +24,12 @@ export interface StoppingEndpoints {
 /** The time that a stop may take, counted down for all its phases together. */
 export class CountDown {
   readonly #end: number;
+  /** What the engine is left of it to end its models, in ms, whatever connections do. */
+  readonly engineShareMs: number;
 
   constructor(seconds: number) {
     this.#end = performance.now() + seconds * 1000;
+    this.engineShareMs = Math.min(ENGINE_SHARE_MS, (seconds * 1000) / 3);
   }
 
   get leftMs(): number {
@@ -33,13 +41,14 @@ export class CountDown {
     return Math.ceil(this.leftMs / 1000);
   }
 
-  /** Calls `report` now and each second until `done`; resolves to false when the time is over before. */
+  /** Calls `report` now and each second until `done`; resolves to false when no more than the engine's share is left before. */
   async until(done: () => boolean, report: () => void): Promise<boolean> {
     for (;;) {
       if (done()) return true;
       report();
-      if (this.leftMs === 0) return false;
-      const second = performance.now() + Math.min(1000, this.leftMs);
+      const leftMs = this.leftMs - this.engineShareMs;
+      if (leftMs <= 0) return false;
+      const second = performance.now() + Math.min(1000, leftMs);
       while (performance.now() < second && !done()) await delay(LOOK_MS);
     }
   }
@@ -64,17 +73,29 @@ export async function finishSequences(
   await countDown.until(done, () => reportConnections(endpoints, log, countDown));
 }
 
-/** Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. */
-export async function stopEndpoints(endpoints: StoppingEndpoints, log: ServerLog, countDown: CountDown): Promise<void> {
+/**
+ * Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. Resolves to false
+ * when that cut requests off which the engine had not answered.
+ */
+export async function stopEndpoints(
+  endpoints: StoppingEndpoints,
+  engine: ServedEngine,
+  log: ServerLog,
+  countDown: CountDown,
+): Promise<boolean> {
   const { http, grpc, metrics } = endpoints;
   const all = [grpc, http, metrics].filter((endpoint) => endpoint !== undefined);
   endpoints.endStreams();
   const stopped = Promise.all(all.map((endpoint) => endpoint.stop()));
   const done = (): boolean => all.every((endpoint) => endpoint.connectionCount === 0);
+  let answered = true;
   if (!(await countDown.until(done, () => reportConnections(endpoints, log, countDown)))) {
+    answered = engine.inFlight === 0;
+    if (!answered) log.error(`failed to stop server: Internal - ${EXPIRED}`);
     for (const endpoint of all) endpoint.destroy();
   }
   await stopped;
+  return answered;
 }
 
 function reportConnections({ http, grpc }: StoppingEndpoints, log: ServerLog, countDown: CountDown): void {

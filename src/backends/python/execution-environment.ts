@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/temporary-directory.js';
 import { TritonError } from '../../protocol/error.js';
 
 const PREFIX = 'triton-python-env-';
@@ -31,8 +32,7 @@ export async function prepareEnvironment(location: string): Promise<string> {
 
 async function unpack(file: string): Promise<string> {
   if (unpacked.size === 0) sweep();
-  const folder = mkdtempSync(path.join(os.tmpdir(), `${PREFIX}${process.pid}-`));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = makeTemporaryDirectory(`${PREFIX}${process.pid}-`);
   const tar = spawn('tar', ['-xf', file, '-C', folder], { stdio: ['ignore', 'ignore', 'pipe'] });
   let text = '';
   tar.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -43,7 +43,7 @@ async function unpack(file: string): Promise<string> {
     tar.on('close', (code) => resolve(code ?? 'killed'));
   });
   if (status !== 0) {
-    rmSync(folder, { recursive: true, force: true });
+    await removeTemporaryDirectory(folder);
     throw new TritonError('INTERNAL', `Failed to unpack the Python environment ${file}: ${text.trim() || status}`);
   }
   return folder;

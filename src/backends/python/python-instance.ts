@@ -184,8 +184,11 @@ export class PythonInstance implements BackendInstance {
     return true;
   }
 
-  /** Ends the process at once: its requests fail. */
+  /** Ends the process for good and at once: its requests fail. */
   async kill(): Promise<void> {
+    this.#closing = true;
+    this.#restarts.stop();
+    this.#cancelStart.abort(notHealthy(this.name));
     await this.#process?.kill();
   }
 

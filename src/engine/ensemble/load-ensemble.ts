@@ -87,6 +87,7 @@ export async function loadEnsemble(
     loadNumber,
     cache,
     requestMemory: options.requestMemory,
+    unloadTimeoutMs: 0,
   });
 }
 

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/temporary-directory.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { systemText } from '../../repository/local.js';
 import { makeDirectories } from '../../repository/make-directories.js';
@@ -17,7 +17,7 @@ export async function writeFileOverride(parameters: LoadParameters): Promise<str
   if (parameters.config === undefined) {
     throw invalidArg("Load parameter 'config' must be specified for model file override");
   }
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'folder'));
+  const directory = makeTemporaryDirectory('folder');
   try {
     for (const [name, content] of parameters.files ?? []) await writeOne(directory, name, content);
     return directory;
@@ -29,7 +29,7 @@ export async function writeFileOverride(parameters: LoadParameters): Promise<str
 
 /** Removes a directory made above. */
 export async function removeFileOverride(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
+  await removeTemporaryDirectory(directory);
 }
 
 async function writeOne(directory: string, name: string, content: Uint8Array): Promise<void> {

@@ -1,5 +1,5 @@
 /** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
-import type { BackendHost, BackendOptions, ModelLocation } from '../../backends/backend.js';
+import type { Backend, BackendHost, BackendOptions, ModelLocation } from '../../backends/backend.js';
 import type { BackendRegistry } from '../../backends/registry.js';
 import { throwFirst } from '../../modelconfig/fault.js';
 import {
@@ -8,6 +8,7 @@ import {
   MAX_INSTANCES,
   normalizeInstanceGroups,
 } from '../../modelconfig/normalize.js';
+import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { readInitialStates } from '../../repository/initial-states.js';
 import { readLabels } from '../../repository/labels.js';
@@ -27,22 +28,27 @@ import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import { loadEnsemble } from '../ensemble/load-ensemble.js';
 import { LoadedModel, nextLoadNumber } from '../loaded-model.js';
 import { compileModelPlan } from '../model-plan.js';
-import type { EngineOptions } from '../options.js';
+import { type EngineOptions, unloadTimeoutMs } from '../options.js';
 import { createScheduler } from '../schedule/create-scheduler.js';
 import type { RateLimiter } from '../schedule/rate-limiter.js';
 import { newSeries } from '../statistics/latencies.js';
 import { ModelStatistics } from '../statistics/model-statistics.js';
 import type { VersionCounters } from '../statistics/version-counters.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
+import { cancellable } from './load-cancelled.js';
 import {
   activeRunners,
   discardInstances,
+  killWhenCancelled,
   type ModelInstance,
   makeInstances,
   planInstances,
 } from './model-instances.js';
 import type { ThreadBudget } from './thread-budget.js';
 import { warmUp } from './warm-up.js';
+
+/** How long the completion of a configuration may take when the options do not say, in seconds. */
+const DEFAULT_COMPLETION_SECONDS = 120;
 
 /** What a load needs of the engine. */
 export interface LoadContext {
@@ -68,6 +74,8 @@ export interface VersionRequest {
   readonly configProvided: boolean;
   /** Counters of the version, which outlive a load. */
   readonly counters: VersionCounters;
+  /** Aborted when the load is given up. */
+  readonly cancelled?: AbortSignal;
 }
 
 /** Loads one version. Throws the TritonError that becomes the version's reason; nothing stays behind then. */
@@ -92,12 +100,14 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
     threadBudget: context.threads.cores,
     log,
     host: context.host,
+    ...(request.cancelled === undefined ? {} : { cancelled: request.cancelled }),
   };
   const host = { gpus: backend.gpus?.() ?? [] };
   let config = passed(prepareInstances(request.config, host));
   const completes = options.autoComplete && backend.autoComplete !== undefined;
   if (options.autoComplete && backend.autoComplete !== undefined) {
-    config = mergeCompleted(config, await backend.autoComplete(location, config, backendOptions));
+    const autoComplete = backend.autoComplete.bind(backend);
+    config = mergeCompleted(config, await complete(autoComplete, location, config, backendOptions, options));
   }
   config = passed(finishConfig(config, request.configProvided || completes));
   throwFirst(await initFileFaults(request.directory, config));
@@ -113,9 +123,13 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   const { limiter } = context;
   let instances: readonly ModelInstance[] = [];
   try {
-    instances = await makeInstances({ backendModel, statistics, decoupled: plan.decoupled, limiter, log }, planned);
+    const { cancelled } = request;
+    const { decoupled } = plan;
+    instances = await makeInstances({ backendModel, statistics, decoupled, limiter, log, cancelled }, planned);
     const runners = activeRunners(instances);
-    await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log });
+    const warm = killWhenCancelled(instances, cancelled);
+    await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log }).finally(warm);
+    cancelled?.throwIfAborted();
     const initialStates = await readInitialStates(request.directory, config);
     const batcher = createScheduler({ config, plan, runners, statistics, initialStates, log });
     const loadNumber = nextLoadNumber();
@@ -134,12 +148,37 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       loadNumber,
       cache: context.cache,
       requestMemory: options.requestMemory,
+      unloadTimeoutMs: unloadTimeoutMs(options),
     });
   } catch (reason) {
     counters.release(series);
     await discardInstances(instances, log);
     await backendModel.unload();
     throw reason;
+  }
+}
+
+/** Has the backend complete a configuration, within the time that this may take. */
+async function complete(
+  autoComplete: NonNullable<Backend['autoComplete']>,
+  location: ModelLocation,
+  config: ModelConfig,
+  backendOptions: BackendOptions,
+  options: EngineOptions,
+): Promise<ModelConfig> {
+  const seconds = options.modelCompletionSeconds ?? DEFAULT_COMPLETION_SECONDS;
+  const late = new AbortController();
+  const text =
+    `the configuration of model '${config.name}' was not completed within ${seconds} s: complete it in config.pbtxt, or ` +
+    'allow more time with --model-completion-timeout';
+  const end = (): void => late.abort(new TritonError('UNAVAILABLE', text));
+  const timer = seconds === 0 ? undefined : setTimeout(end, seconds * 1000);
+  const { cancelled: load } = backendOptions;
+  const cancelled = load === undefined ? late.signal : AbortSignal.any([load, late.signal]);
+  try {
+    return await cancellable(autoComplete(location, config, { ...backendOptions, cancelled }), cancelled, () => {});
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -32,6 +32,8 @@ export interface InstanceContext {
   /** Absent when the rate limiter is off. */
   readonly limiter: RateLimiter | undefined;
   readonly log: Log;
+  /** Aborted when the instances are not wanted any more. */
+  readonly cancelled?: AbortSignal | undefined;
 }
 
 /** The instances of a completed configuration, in its order; each may use `threads` threads. */
@@ -64,7 +66,7 @@ export async function makeInstances(
   for (const result of made) {
     if (result.status === 'fulfilled') continue;
     const error = TritonError.from(result.reason);
-    log.error(`ERROR: Failed to create instance: ${error.message}`);
+    if (context.cancelled?.aborted !== true) log.error(`ERROR: Failed to create instance: ${error.message}`);
     first ??= error;
   }
   if (first === undefined) return instances;
@@ -87,17 +89,27 @@ export async function discardInstances(instances: readonly ModelInstance[], log:
   }
 }
 
+/** Kills instances that are being warmed up when that is cancelled; the returned function ends that. */
+export function killWhenCancelled(instances: readonly ModelInstance[], cancelled: AbortSignal | undefined): () => void {
+  const kill = (): void => {
+    for (const { runner } of instances) void runner.instance.kill?.().catch(() => {}); // its end is seen by its requests
+  };
+  if (cancelled?.aborted) kill();
+  else cancelled?.addEventListener('abort', kill, { once: true });
+  return () => cancelled?.removeEventListener('abort', kill);
+}
+
 /** Those that the scheduler gives work to. */
 export function activeRunners(instances: readonly ModelInstance[]): InstanceRunner[] {
   return instances.flatMap(({ passive, runner }) => (passive ? [] : [runner]));
 }
 
 async function makeInstance(context: InstanceContext, planned: PlannedInstance): Promise<ModelInstance> {
-  const { backendModel, statistics, decoupled, limiter, log } = context;
+  const { backendModel, statistics, decoupled, limiter, log, cancelled } = context;
   const { spec, passive, signature } = planned;
   const device = spec.kind.slice('KIND_'.length);
   log.info(`TRITONBACKEND_ModelInstanceInitialize: ${spec.name} (${device} device ${spec.deviceId})`);
-  const instance = await backendModel.createInstance(spec);
+  const instance = await backendModel.createInstance(spec, cancelled);
   const limited = passive ? undefined : await register(limiter, planned, instance);
   const runner = new InstanceRunner(instance, statistics, decoupled, undefined, limited);
   return { signature, passive, runner };

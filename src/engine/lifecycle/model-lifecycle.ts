@@ -4,6 +4,7 @@ import { selectVersions } from '../../repository/versions.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { LoadedModel } from '../loaded-model.js';
 import { requireReady } from './find-ready.js';
+import { cancellable, LoadCancelled } from './load-cancelled.js';
 import { countInstances, type LoadContext, loadVersion } from './load-version.js';
 import { ModelRecord, UNLOADED } from './model-record.js';
 import { Semaphore } from './semaphore.js';
@@ -26,9 +27,21 @@ export interface LoadRequest {
   readonly configProvided: boolean;
   /** Whether the files of a version are as they were when it was loaded; absent = they are not. */
   readonly filesUnchanged?: (version: string) => boolean;
+  /** Aborted when the load is given up. */
+  readonly cancelled?: AbortSignal;
   /** How the steps of an ensemble find their models; absent = by name. */
   readonly find?: FindModel;
 }
+
+/** A load on its way. */
+export interface RunningLoad {
+  /** Gives it up: it rejects soon. */
+  cancel(reason: LoadCancelled): void;
+  /** Gives it up once it has gone on for so long, in ms. */
+  cancelAfter(ms: number, reason: LoadCancelled): void;
+}
+
+type CancellableRequest = LoadRequest & { readonly cancelled: AbortSignal };
 
 /** What became of loading one version: the model, or why there is none. */
 interface Attempt {
@@ -44,6 +57,10 @@ export class ModelLifecycle {
   readonly #semaphore: Semaphore;
   /** Versions (`id:version`) whose instances were counted in before their load. */
   readonly #reserved = new Set<string>();
+  /** What cancels the loads that are on their way, by id. */
+  readonly #loading = new Map<string, Set<RunningLoad>>();
+  /** Why nothing is loaded any more. */
+  #stopped: LoadCancelled | undefined;
   /** Objects that are being ended. */
   readonly #closing = new Set<Promise<void>>();
   #live = 0;
@@ -68,6 +85,48 @@ export class ModelLifecycle {
    * before then serve on.
    */
   async load(request: LoadRequest): Promise<void> {
+    const controller = new AbortController();
+    const cancel = (): void => controller.abort(request.cancelled?.reason);
+    if (request.cancelled?.aborted) cancel();
+    else request.cancelled?.addEventListener('abort', cancel, { once: true });
+    const loading = this.#loading.get(request.id) ?? new Set();
+    const start = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const running: RunningLoad = {
+      cancel: (reason) => controller.abort(reason),
+      cancelAfter: (ms, reason) => {
+        timer ??= setTimeout(() => controller.abort(reason), Math.max(0, start + ms - performance.now()));
+      },
+    };
+    this.#loading.set(request.id, loading.add(running));
+    if (this.#stopped !== undefined) controller.abort(this.#stopped);
+    try {
+      await this.#loadVersions({ ...request, cancelled: controller.signal });
+    } finally {
+      request.cancelled?.removeEventListener('abort', cancel);
+      clearTimeout(timer);
+      loading.delete(running);
+      if (loading.size === 0) this.#loading.delete(request.id);
+    }
+  }
+
+  /** The loads of a model that are on their way, or wait for a free thread. */
+  loadsOf(id: string): readonly RunningLoad[] {
+    return [...(this.#loading.get(id) ?? [])];
+  }
+
+  /** Gives up every load that is on its way or comes later; they reject soon. */
+  stopLoads(reason: LoadCancelled): void {
+    this.#stopped ??= reason;
+    for (const loads of this.#loading.values()) for (const load of loads) load.cancel(reason);
+  }
+
+  /** Ids of the models that are being loaded. */
+  get loading(): readonly string[] {
+    return [...this.#loading.keys()];
+  }
+
+  async #loadVersions(request: CancellableRequest): Promise<void> {
     const { log } = this.#context.options;
     const { id } = request;
     const selection = await selectVersions(request.directory, request.config);
@@ -148,7 +207,7 @@ export class ModelLifecycle {
     this.#context.options.log.info(`loading: ${id}:${version}`);
     const state = record.version(version);
     try {
-      await updateInstances(this.#context, model, directory, config);
+      await updateInstances(this.#context, model, directory, config, request.cancelled);
     } catch (reason) {
       state.set('READY', TritonError.from(reason).toStatusText());
       return `version ${version} is at READY state: ${state.reason};`;
@@ -157,33 +216,52 @@ export class ModelLifecycle {
     return undefined;
   }
 
-  async #attempt(record: ModelRecord, request: LoadRequest, version: string): Promise<Attempt> {
+  async #attempt(record: ModelRecord, request: CancellableRequest, version: string): Promise<Attempt> {
+    const { cancelled } = request;
     const { log, modelLoadRetries } = this.#context.options;
     const state = record.version(version);
     if (state.state !== 'READY') state.set('LOADING');
     log.info(`loading: ${request.id}:${version}`);
-    return await this.#semaphore.run(async () => {
+    const failed = (error: TritonError): Attempt => {
+      const reason = error instanceof LoadCancelled && error.unloaded ? UNLOADED : error.toStatusText();
+      if (state.state !== 'READY') state.set('UNAVAILABLE', reason);
+      return { version, model: undefined, error };
+    };
+    const attempts = async (): Promise<Attempt> => {
       for (let retries = modelLoadRetries ?? 0; ; retries--) {
         try {
-          return { version, model: await this.#load(request, version, record), error: undefined };
+          return { version, model: await this.#cancellable(request, version, record), error: undefined };
         } catch (reason) {
-          const error = TritonError.from(reason);
+          const error = TritonError.from(cancelled.aborted ? cancelled.reason : reason);
           log.error(`failed to load '${request.id}' version ${version}: ${error.toStatusText()}`);
-          if (retries > 0) continue;
-          if (state.state !== 'READY') state.set('UNAVAILABLE', error.toStatusText());
-          return { version, model: undefined, error };
+          if (retries > 0 && !cancelled.aborted) continue;
+          return failed(error);
         }
       }
-    });
+    };
+    try {
+      return await this.#semaphore.run(attempts, cancelled);
+    } catch (reason) {
+      return failed(TritonError.from(reason));
+    }
   }
 
-  async #load(request: LoadRequest, version: string, record: ModelRecord): Promise<LoadedModel> {
+  /** Loads a version; when that is cancelled and does not end soon, what comes of it in the end is ended at once. */
+  async #cancellable(request: CancellableRequest, version: string, record: ModelRecord): Promise<LoadedModel> {
+    const { cancelled } = request;
+    cancelled.throwIfAborted();
+    return await cancellable(this.#load(request, version, record), cancelled, (model) =>
+      this.#close(record, model, () => {}),
+    );
+  }
+
+  async #load(request: CancellableRequest, version: string, record: ModelRecord): Promise<LoadedModel> {
     const { threads } = this.#context;
     const instances = await countInstances(this.#context, request.config);
     // Instances of models loaded at start are reserved before the first load, so that all get the same share.
     if (!this.#reserved.delete(`${request.id}:${version}`)) threads.reserve(instances);
     try {
-      const { directory, config, configProvided, find } = request;
+      const { directory, config, configProvided, find, cancelled } = request;
       const { counters } = record.version(version);
       const model = await loadVersion(find === undefined ? this.#context : { ...this.#context, find }, {
         directory,
@@ -191,6 +269,7 @@ export class ModelLifecycle {
         config,
         configProvided,
         counters,
+        cancelled,
       });
       model.instanceCount = instances;
       this.#live++;

@@ -6,6 +6,7 @@ import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options.js';
 import { writeFileOverride } from './file-override.js';
 import { requireReady } from './find-ready.js';
+import { LoadCancelled } from './load-cancelled.js';
 import { ModelGraph } from './model-graph.js';
 import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
 import type { ModelPlace } from './model-place.js';
@@ -14,6 +15,9 @@ import type { ModelRecord } from './model-record.js';
 import { unchangedVersions } from './modification-times.js';
 import { PolledModels } from './polled-models.js';
 import { Repositories } from './repositories.js';
+
+/** A load goes on for so long, in ms, when another one of the same model with other files or another configuration came. */
+const OUTDATED_LOAD_MS = 5000;
 
 /** Stands for all models where operations wait for each other; no model is called so. */
 const ANY_MODEL = '*';
@@ -29,6 +33,8 @@ export class ModelManager {
   readonly #polled: PolledModels;
   /** By name: the last operation on models that are called so or that ensembles connect with them. */
   readonly #operations = new Map<string, Promise<unknown>>();
+  /** By name: what gives up the load calls for a model, also those that wait for their turn. */
+  readonly #loads = new Map<string, Set<AbortController>>();
 
   private constructor(context: EngineContext, repositories: Repositories) {
     this.#options = context.options;
@@ -86,19 +92,50 @@ export class ModelManager {
    * errors (spec: model repository, section 8.3).
    */
   async load(names: readonly string[], parameters: LoadParameters = {}): Promise<void> {
-    let held = this.#graph.relatedTo(names);
-    for (;;) {
-      const more = await this.#exclusive(held, () => this.#load(names, parameters, held));
-      if (more.length === 0) return;
-      held = this.#graph.relatedTo([...held, ...more]);
+    const controller = new AbortController();
+    for (const name of names) this.#loads.set(name, (this.#loads.get(name) ?? new Set()).add(controller));
+    const replaces = parameters.config !== undefined || (parameters.files?.size ?? 0) > 0;
+    for (const name of names) for (const place of this.#graph.named(name)) void this.#cancelOutdated(place, replaces);
+    try {
+      let held = this.#graph.relatedTo(names);
+      for (;;) {
+        const more = await this.#exclusive(held, () => this.#load(names, parameters, held, controller.signal));
+        if (more.length === 0) return;
+        held = this.#graph.relatedTo([...held, ...more]);
+      }
+    } finally {
+      for (const name of names) {
+        const loads = this.#loads.get(name);
+        loads?.delete(controller);
+        if (loads?.size === 0) this.#loads.delete(name);
+      }
     }
   }
 
+  /** Gives up loads that hang on files which have been changed since; for the time while a poll waits for them. */
+  async cancelOutdatedLoads(): Promise<void> {
+    for (const place of this.#graph.places()) await this.#cancelOutdated(place, false);
+  }
+
+  /** Gives up the loads of a model that are on their way, if its files have changed since, or `replaced` says so. */
+  async #cancelOutdated(place: ModelPlace, replaced: boolean): Promise<void> {
+    const before = this.lifecycle.loadsOf(place.id);
+    if (before.length === 0 || (!replaced && !(await this.#polled.isOutdated(place.id)))) return;
+    const reason = new LoadCancelled('its files or its configuration have been replaced');
+    // Those that have ended while the files were looked at must not get a timer any more.
+    const now = this.lifecycle.loadsOf(place.id);
+    for (const load of before) if (now.includes(load)) load.cancelAfter(OUTDATED_LOAD_MS, reason);
+  }
+
   /**
-   * Takes the models of a name out of service, and the ensembles that need them; unknown names are no error.
+   * Takes the models of a name out of service, and the ensembles that need them; unknown names are no error. Loads of the
+   * models that are on their way are given up.
    * `withMembers`: also the members of ensembles that serve just because of them.
    */
   unload(name: string, withMembers = false): Promise<void> {
+    const reason = new LoadCancelled('the model was unloaded', true);
+    for (const controller of this.#loads.get(name) ?? []) controller.abort(reason);
+    for (const { id } of this.#graph.named(name)) for (const load of this.lifecycle.loadsOf(id)) load.cancel(reason);
     return this.#exclusive(this.#graph.relatedTo([name]), async () => {
       const places = this.#graph.named(name);
       const members = withMembers ? this.#graph.neededOnlyBy(places.map(({ id }) => id)) : [];
@@ -158,11 +195,19 @@ export class ModelManager {
 
   /** Takes everything out of service and waits until it is gone. */
   async unloadAll(): Promise<void> {
+    this.cancelLoads();
     await Promise.allSettled(this.#operations.values());
     for (const id of this.lifecycle.records.keys()) this.lifecycle.unload(id);
     await this.lifecycle.settled();
     await this.#polled.removeAll();
     await this.#repositories.close();
+  }
+
+  /** Gives up every load that is on its way or comes later: the server stops. */
+  cancelLoads(): void {
+    const reason = new LoadCancelled('the server stops', true);
+    for (const controllers of this.#loads.values()) for (const controller of controllers) controller.abort(reason);
+    this.lifecycle.stopLoads(reason);
   }
 
   /** Counts the instances of all models in before the first is loaded, so that all get the same share of the cores. */
@@ -186,9 +231,15 @@ export class ModelManager {
   }
 
   /** Returns names beyond `held` that this load concerns too: nothing was done then. */
-  async #load(names: readonly string[], parameters: LoadParameters, held: ReadonlySet<string>): Promise<string[]> {
+  async #load(
+    names: readonly string[],
+    parameters: LoadParameters,
+    held: ReadonlySet<string>,
+    cancelled: AbortSignal,
+  ): Promise<string[]> {
+    cancelled.throwIfAborted();
     if (parameters.files !== undefined && parameters.files.size > 0) {
-      await this.#loadFiles(names[0] as string, parameters);
+      await this.#loadFiles(names[0] as string, parameters, cancelled);
       return [];
     }
     const entries: Polled[] = [];
@@ -201,7 +252,7 @@ export class ModelManager {
     if (more.length > 0) return more;
     for (const name of names) for (const { id } of this.#graph.named(name)) this.#graph.ask(id);
     if (names.length > 1) await this.#reserve(entries);
-    const errors = await this.#change(entries, []);
+    const errors = await this.#change(entries, [], cancelled);
     const failures = [...errors].filter(([id]) => names.some((name) => this.#isNamed(id, name)));
     if (failures.length > 0) throw joined(failures.map(([, error]) => error));
     const [first] = missed;
@@ -267,7 +318,7 @@ export class ModelManager {
   }
 
   /** Loads a model whose files came with the call; no repository needs to have it. */
-  async #loadFiles(name: string, parameters: LoadParameters): Promise<void> {
+  async #loadFiles(name: string, parameters: LoadParameters, cancelled: AbortSignal): Promise<void> {
     const failure = new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
     let directory: string;
     try {
@@ -281,7 +332,9 @@ export class ModelManager {
     const place: ModelPlace = { id, name, namespace, directory };
     const polled = await pollPlace(this.#options, place, parameters.config);
     const error =
-      polled === undefined ? failure : (await this.#change([{ ...polled, temporary: true }], [])).get(place.id);
+      polled === undefined
+        ? failure
+        : (await this.#change([{ ...polled, temporary: true }], [], cancelled)).get(place.id);
     if (error === undefined) return;
     await this.#polled.removeOverride(directory);
     throw error;
@@ -291,7 +344,11 @@ export class ModelManager {
    * Loads what was polled, takes out of service what is gone, and loads or unloads the ensembles that any of it touches.
    * Returns the errors of the models that could not be loaded, by id.
    */
-  async #change(polled: readonly Polled[], gone: readonly ModelPlace[]): Promise<ReadonlyMap<string, TritonError>> {
+  async #change(
+    polled: readonly Polled[],
+    gone: readonly ModelPlace[],
+    cancelled?: AbortSignal,
+  ): Promise<ReadonlyMap<string, TritonError>> {
     const replaced = [...gone, ...polled.map(({ place }) => place)].flatMap(({ id }) => this.#polled.get(id) ?? []);
     for (const { id } of gone) {
       this.#graph.delete(id);
@@ -320,7 +377,7 @@ export class ModelManager {
         await Promise.all(this.#graph.memberIds(id).map((member) => (touched.has(member) ? run(member) : undefined)));
         if (this.#refuseAt(id, this.#graph.check(id), errors)) return;
       }
-      const error = await this.#loadPolled(this.#polled.get(id) as Polled);
+      const error = await this.#loadPolled(this.#polled.get(id) as Polled, cancelled);
       this.#graph.loadEnded(id, error);
       if (error !== undefined) errors.set(id, error);
     };
@@ -349,7 +406,7 @@ export class ModelManager {
   }
 
   /** Loads a model; returns the error that a load call for it gets. */
-  async #loadPolled(polled: Polled): Promise<TritonError | undefined> {
+  async #loadPolled(polled: Polled, cancelled: AbortSignal | undefined): Promise<TritonError | undefined> {
     const { place, folder, model, times, temporary } = polled;
     const before = this.#polled.info(place.id);
     // Versions of fetched models are never kept: the folder that they serve from goes away.
@@ -362,6 +419,7 @@ export class ModelManager {
         directory: folder,
         ...(comparable ? { filesUnchanged: unchangedVersions(before.times, times) } : {}),
         ...this.#members(place, model.config),
+        ...(cancelled === undefined ? {} : { cancelled }),
       });
     } catch (reason) {
       return TritonError.from(reason);

@@ -2,18 +2,25 @@
 export class PollLoop {
   readonly #poll: () => Promise<void>;
   readonly #intervalMs: number;
+  readonly #whileBusy: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** `poll` must not reject. `seconds`: from the end of one look to the next. */
-  constructor(poll: () => Promise<void>, seconds: number) {
+  /**
+   * `poll` and `whileBusy` must not reject. `seconds`: from the end of one look to the next, and between calls of
+   * `whileBusy` during a look that takes longer.
+   */
+  constructor(poll: () => Promise<void>, seconds: number, whileBusy: () => Promise<void> = async () => {}) {
     this.#poll = poll;
+    this.#whileBusy = whileBusy;
     this.#intervalMs = seconds * 1000;
   }
 
   start(): void {
     if (this.#stopped) return;
+    const busy = setInterval(() => void this.#whileBusy(), this.#intervalMs);
     void this.#poll().then(() => {
+      clearInterval(busy);
       if (!this.#stopped) this.#timer = setTimeout(() => this.start(), this.#intervalMs);
     });
   }

@@ -75,6 +75,13 @@ export class PolledModels {
     if (info !== undefined) this.#dispose(info);
   }
 
+  /** Whether the files of a model have changed since it was polled last; false for one of a store. */
+  async isOutdated(id: string): Promise<boolean> {
+    const polled = this.#polled.get(id);
+    if (polled === undefined || polled.place.remote !== undefined || polled.temporary) return false;
+    return isModified(polled.times, await modificationTimes(polled.folder, this.#log));
+  }
+
   /** Whether the files of a model are those that it was loaded from. */
   async isUnchanged(place: ModelPlace): Promise<boolean> {
     const info = this.#infos.get(place.id);

@@ -1,6 +1,7 @@
 import { TritonError } from '../../protocol/error.js';
 import type { LoadedModel } from '../loaded-model.js';
 import type { Log } from '../log.js';
+import { endHung } from './end-hung.js';
 import type { ModelManager } from './model-manager.js';
 
 /** What stopping needs. */
@@ -30,19 +31,26 @@ export async function stopEngine(context: StopContext): Promise<void> {
   log.info('Waiting for in-flight requests to complete.');
   const models = context.models();
   for (const { scheduler } of models) scheduler.stop();
-  await countdown.until(() => {
-    const busy = models.filter((model) => model.scheduler.inFlight > 0);
-    return {
-      done: busy.length === 0,
-      lines: [
-        `Timeout ${countdown.seconds}: Found ${busy.length} model versions that have in-flight inferences`,
-        ...busy.map(
-          ({ name, version, scheduler }) =>
-            `Model '${name}' (version ${version}) has ${scheduler.inFlight} in-flight inferences`,
-        ),
-      ],
-    };
-  }, log);
+  manager.cancelLoads();
+  // Requests whose clients are gone are worth no waiting.
+  const stopWatch = endHung(() => models.flatMap((model) => [...model.runningInstances()]), 0, log);
+  try {
+    await countdown.until(() => {
+      const busy = models.filter((model) => model.scheduler.inFlight > 0);
+      return {
+        done: busy.length === 0,
+        lines: [
+          `Timeout ${countdown.seconds}: Found ${busy.length} model versions that have in-flight inferences`,
+          ...busy.map(
+            ({ name, version, scheduler }) =>
+              `Model '${name}' (version ${version}) has ${scheduler.inFlight} in-flight inferences`,
+          ),
+        ],
+      };
+    }, log);
+  } finally {
+    stopWatch();
+  }
   log.info('All models are stopped, unloading models');
   const unloading = manager.unloadAll();
   // What goes wrong is thrown by the `await` at the end, which may not be reached for a while, or at all.

@@ -65,11 +65,16 @@ test('fewer instances: the last ones stay, a busy one ends after its batch', asy
     backend.executions.map(({ instance, ids }) => [instance, ids]),
     [['m_0_0', ['a', 'b', 'c']]],
   );
-  await reload(config(cpu(1)));
+  let reloaded = false;
+  const reloading = reload(config(cpu(1))).then(() => {
+    reloaded = true;
+  });
+  while (backend.closed.length === 0) await settle();
   assert.deepEqual(backend.closed, ['m_0_1'], 'the busy one is still needed');
+  assert.equal(reloaded, false, 'the load ends after the instances that it removes');
   backend.executions[0]!.finish();
   await Promise.all(answers);
-  await settle();
+  await reloading;
   assert.deepEqual(backend.closed, ['m_0_1', 'm_0_0']);
   await Promise.all(['d', 'e'].map(send));
   assert.equal(backend.executions.at(-1)!.instance, 'm_0_2');

@@ -7,6 +7,7 @@ import type { LoadContext } from './load-version.js';
 import {
   activeRunners,
   discardInstances,
+  killWhenCancelled,
   type ModelInstance,
   makeInstances,
   planInstances,
@@ -21,15 +22,17 @@ export function updatableInPlace(model: LoadedModel, config: ModelConfig): boole
 
 /**
  * Gives a loaded version the instances of a new configuration. Instances that match (whatever their names) stay as they
- * are, the others are made or end; requests, statistics and the metrics of the model's own code go on. Throws the
- * TritonError of an instance that cannot be made; then everything is as before.
+ * are, the others are made or end; requests, statistics and the metrics of the model's own code go on. Resolves when
+ * those that are not needed any more have ended. Throws the TritonError of an instance that cannot be made; then
+ * everything is as before.
  */
 export async function updateInstances(
   context: LoadContext,
   model: LoadedModel,
   directory: string,
   polled: ModelConfig,
-) {
+  cancelled?: AbortSignal,
+): Promise<void> {
   if (!instancesDiffer(model, polled)) {
     model.polledConfig = polled;
     model.config = { ...model.config, version_policy: polled.version_policy };
@@ -53,19 +56,23 @@ export async function updateInstances(
   });
   const missing = slots.flatMap((slot) => ('spec' in slot ? [slot] : []));
   const { backendModel, statistics, plan } = model;
-  const made = await makeInstances({ backendModel, statistics, decoupled: plan.decoupled, limiter, log }, missing);
+  const { decoupled } = plan;
+  const made = await makeInstances({ backendModel, statistics, decoupled, limiter, log, cancelled }, missing);
+  const warm = killWhenCancelled(made, cancelled);
   try {
     await warmUp({ config, plan, runners: activeRunners(made), statistics, modelDirectory: directory, log });
   } catch (reason) {
     await discardInstances(made, log);
     throw reason;
+  } finally {
+    warm();
   }
   const fresh = made[Symbol.iterator]();
   const instances = slots.map((slot): ModelInstance => ('spec' in slot ? fresh.next().value! : slot));
   threads.release(model.instanceCount);
   threads.reserve(instances.length);
   model.instanceCount = instances.length;
-  model.setInstances(config, polled, instances);
+  await model.setInstances(config, polled, instances);
 }
 
 function instancesDiffer(model: LoadedModel, config: ModelConfig): boolean {

@@ -1,3 +1,4 @@
+import { atProcessEnd } from '../../base/process-end.js';
 import { type InferenceServerClient, type InferInput, SharedMemoryObject } from '../../client/index.js';
 import { elementSize } from '../../protocol/datatype.js';
 import { elementsOf, type InputData } from '../input/input-data.js';
@@ -24,6 +25,7 @@ export class PerfRegions {
   readonly #client: InferenceServerClient;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #objects: SharedMemoryObject[] = [];
+  #forgetExit = (): void => {};
   readonly #onExit = (): void => {
     for (const object of this.#objects.splice(0)) object.destroy();
   };
@@ -44,7 +46,7 @@ export class PerfRegions {
     checkOptionalInputs(model, data);
     const regions = new PerfRegions(client, setup.headers);
     // Objects have names in the whole machine: they must not outlive this process.
-    process.once('exit', regions.#onExit);
+    regions.#forgetExit = atProcessEnd(regions.#onExit);
     try {
       await regions.#unregister().catch(() => {});
       for (const output of model.outputs) await regions.#add(outputRegion(output.name), outputBytes(output, options));
@@ -74,7 +76,7 @@ export class PerfRegions {
         warn(`Unable to unlink shared memory with key: ${object.key}`);
       }
     }
-    process.off('exit', this.#onExit);
+    this.#forgetExit();
   }
 
   async #add(name: string, byteSize: number, content?: Uint8Array): Promise<void> {

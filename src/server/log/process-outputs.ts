@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, type Stats } from 'node:fs';
 import { isatty } from 'node:tty';
+import { atProcessEnd } from '../../base/process-end.js';
 import { LineOutput } from './line-output.js';
 
 /** How long the end of the process waits for a reader of its output, in ms. */
@@ -21,7 +22,7 @@ function open(): { stdout: LineOutput; stderr: LineOutput } {
   const stdout = LineOutput.of(unblockedDescriptor(1, one));
   const same = one !== undefined && two !== undefined && one.dev === two.dev && one.ino === two.ino;
   const stderr = same ? stdout : LineOutput.of(unblockedDescriptor(2, two));
-  process.once('exit', () => {
+  atProcessEnd(() => {
     stdout.flush(LAST_FLUSH_MS);
     if (!same) stderr.flush(LAST_FLUSH_MS);
   });

@@ -94,6 +94,22 @@ export const MODEL_OPTIONS: readonly OptionSpec[] = [
   ),
   option(
     REPOSITORY,
+    'model-completion-timeout',
+    'integer',
+    parseInt32,
+    (d, v) => (d.modelCompletionSeconds = Math.max(v, 0)),
+    'Seconds that completing the configuration of a model from its files may take; then its load fails. 0 = any time. Default 120.',
+  ),
+  option(
+    REPOSITORY,
+    'model-unload-timeout',
+    'integer',
+    parseInt32,
+    (d, v) => (d.modelUnloadSeconds = Math.max(v, 0)),
+    'Seconds without a sign of life after which the process of an instance that should end is killed. 0 = never. Default 60.',
+  ),
+  option(
+    REPOSITORY,
     'model-namespacing',
     'boolean',
     parseBool,

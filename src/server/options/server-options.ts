@@ -145,6 +145,10 @@ export interface ServerOptions {
   readonly modelNamespacing: boolean;
   readonly modelLoadThreadCount: number;
   readonly modelLoadRetryCount: number;
+  /** Seconds that completing a configuration may take; 0 = any time. */
+  readonly modelCompletionSeconds: number;
+  /** An instance that should end is killed after so many seconds without a sign of life; 0 = never. */
+  readonly modelUnloadSeconds: number;
   readonly http: HttpOptions;
   readonly grpc: GrpcOptions;
   readonly metrics: MetricsOptions;
@@ -205,6 +209,8 @@ export function defaultServerOptions(): OptionsDraft {
     modelNamespacing: false,
     modelLoadThreadCount: 4,
     modelLoadRetryCount: 0,
+    modelCompletionSeconds: 120,
+    modelUnloadSeconds: 60,
     http: {
       enabled: true,
       address: '0.0.0.0',
