@@ -40,7 +40,9 @@ test('generate_stream: ends with an error event', async () => {
   const body = generateBody(COUNT);
   const socket = net.connect(server.http, '127.0.0.1');
   socket.pause();
-  socket.write(`POST /v2/models/repeat/generate_stream HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `POST /v2/models/repeat/generate_stream HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
   await server.logged('the client reads too slowly', 1);
   const parts: Buffer[] = [];
   await new Promise<void>((resolve) => {

@@ -25,6 +25,17 @@ export class BodyBuffer {
     return this.#length;
   }
 
+  /** Bytes that are reserved: at least those that have come. */
+  get capacity(): number {
+    return this.#buffer.length;
+  }
+
+  /** Bytes that will be reserved once `count` more have come. `total` is the declared size, 0 if unknown. */
+  capacityFor(count: number, total: number): number {
+    const needed = this.#length + count;
+    return needed > this.#buffer.length ? this.#sizeFor(needed, total) : this.#buffer.length;
+  }
+
   /** Copies `source[start, end)` to the end of the body. `total` is the declared size, 0 if unknown. */
   append(source: Uint8Array, start: number, end: number, total: number): void {
     const needed = this.#length + end - start;
@@ -55,12 +66,14 @@ export class BodyBuffer {
     return copy;
   }
 
+  #sizeFor(needed: number, total: number): number {
+    return total > 0
+      ? Math.max(needed, Math.min(total, this.#buffer.length * GROWTH_DECLARED))
+      : Math.max(needed, this.#buffer.length * GROWTH_UNKNOWN);
+  }
+
   #grow(needed: number, total: number): void {
-    const size =
-      total > 0
-        ? Math.max(needed, Math.min(total, this.#buffer.length * GROWTH_DECLARED))
-        : Math.max(needed, this.#buffer.length * GROWTH_UNKNOWN);
-    const larger = Buffer.allocUnsafeSlow(size);
+    const larger = Buffer.allocUnsafeSlow(this.#sizeFor(needed, total));
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;
   }

@@ -41,6 +41,6 @@ export const HTTP_SEEDS: readonly Buffer[] = [
   post('/v2/trace/setting', '{"trace_rate":"7","trace_level":["OFF"]}'),
   post('/v2/systemsharedmemory/region/a/register', '{"key":"/nosuch","offset":0,"byte_size":64}'),
   Buffer.from(
-    `POST /v2/models/numbers/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${chunked.length.toString(16)}\r\n${chunked}\r\n0\r\n\r\n`,
+    `POST /v2/models/numbers/infer HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunked.length.toString(16)}\r\n${chunked}\r\n0\r\n\r\n`,
   ),
 ];

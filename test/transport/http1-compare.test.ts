@@ -182,6 +182,15 @@ const DIFFERENCES: readonly (readonly [reason: string, holds: (text: string, us:
     (text, us, node) => us.refused && goesOn(node, us) && /HTTP\/1\.0[^/]*Transfer-Encoding/i.test(text),
   ],
   [
+    'more than one Host is refused (RFC 9112, section 3.2); node:http takes the first',
+    (text, us, node) => us.refused && goesOn(node, us) && /Host: a\r\n(?:[^\r]+\r\n)*?Host: a\r\n/i.test(text),
+  ],
+  [
+    'of a length and a chunked coding the coding wins (RFC 9112, section 6.3), and the connection closes; node:http refuses',
+    (text, us, node) =>
+      node.refused && goesOn(us, node) && /Content-Length/i.test(text) && /Transfer-Encoding: chunked/i.test(text),
+  ],
+  [
     'transfer codings other than chunked are refused; node:http reads what stands before chunked, or the rest',
     (text, us, node) => us.refused && goesOn(node, us) && /Transfer-Encoding: (gzip|chunked,)/.test(text),
   ],

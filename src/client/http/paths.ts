@@ -25,6 +25,10 @@ export function sharedMemoryPath(
   return `/v2/${kind}sharedmemory${name === '' ? '' : `/region/${quote(name)}`}/${action}`;
 }
 
+/** Escapes of characters that may stand in a path segment as they are (RFC 3986, section 3.3). */
+const NEEDLESS = /%(?:2B|3A|40|24|26|2C|3B|3D)/g;
+
+/** Triton does not decode paths, so what may stay as it is does: names with such characters then work there too. */
 function quote(name: string): string {
-  return encodeURIComponent(name);
+  return encodeURIComponent(name).replace(NEEDLESS, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
 }

@@ -20,6 +20,9 @@ test('the encoding asked for: weights, order, exact names', () => {
   for (const [header, encoding] of cases) assert.equal(responseEncoding(header), encoding, header);
 });
 
+/** A reply for which anything may be held. */
+const KEEPS = { hold: () => true, onClose() {} };
+
 test('only gzip and deflate are decompressed, by exact name', () => {
   assert.equal(isCompressed('gzip'), true);
   assert.equal(isCompressed('identity'), false);
@@ -30,20 +33,33 @@ test('only gzip and deflate are decompressed, by exact name', () => {
 
 test('either wrapper is taken, damage ends the body', async () => {
   const text = Buffer.from('some text '.repeat(1000));
-  assert.deepEqual(Buffer.from(await decompress(gzipSync(text), 1e6)), text);
-  assert.deepEqual(Buffer.from(await decompress(deflateSync(text), 1e6)), text);
-  assert.equal((await decompress(deflateRawSync(text), 1e6)).length, 0);
-  assert.equal((await decompress(Buffer.from('no such thing'), 1e6)).length, 0);
-  assert.equal((await decompress(gzipSync(text).subarray(0, 40), 1e6)).length <= text.length, true);
+  assert.deepEqual(Buffer.from(await decompress(gzipSync(text), 1e6, KEEPS)), text);
+  assert.deepEqual(Buffer.from(await decompress(deflateSync(text), 1e6, KEEPS)), text);
+  assert.equal((await decompress(deflateRawSync(text), 1e6, KEEPS)).length, 0);
+  assert.equal((await decompress(Buffer.from('no such thing'), 1e6, KEEPS)).length, 0);
+  assert.equal((await decompress(gzipSync(text).subarray(0, 40), 1e6, KEEPS)).length <= text.length, true);
 });
 
 test('bounds of decompression', async () => {
-  await assert.rejects(decompress(new Uint8Array(0), 10), { message: 'nothing to be decompressed' });
-  await assert.rejects(decompress(gzipSync(Buffer.alloc(1000)), 999), {
+  let left = 150_000;
+  const full = {
+    hold(bytes: number) {
+      left -= bytes;
+      return left >= 0;
+    },
+    onClose() {},
+  };
+  await assert.rejects(decompress(gzipSync(Buffer.alloc(10_000_000)), 1e9, full), {
+    code: 'UNAVAILABLE',
+    message: /no room to decompress another/,
+  });
+  assert.ok(left > -100_000, 'it ends with the first piece that has no room');
+  await assert.rejects(decompress(new Uint8Array(0), 10, KEEPS), { message: 'nothing to be decompressed' });
+  await assert.rejects(decompress(gzipSync(Buffer.alloc(1000)), 999, KEEPS), {
     message:
       'Decompressed data size exceeds the maximum allowed value of 999 bytes. Use --http-max-input-size to increase the limit.',
   });
-  assert.equal((await decompress(gzipSync(Buffer.alloc(1000)), 1000)).length, 1000);
+  assert.equal((await decompress(gzipSync(Buffer.alloc(1000)), 1000, KEEPS)).length, 1000);
 });
 
 test('answers are compressed as one stream', async () => {

@@ -1,5 +1,12 @@
 import { createUnzip, deflate, gzip } from 'node:zlib';
 import { invalidArg, TritonError } from '../../protocol/error.js';
+import type { Http1Reply } from '../../transport/http1/http1-api.js';
+
+/** Bytes that come out in one piece. */
+const CHUNK_SIZE = 64 * 1024;
+const NO_ROOM =
+  'the server holds as many bytes of requests as it may (--request-memory-limit), there is no room to decompress ' +
+  'another; try again later';
 
 /** Encodings of an answer. */
 export type ResponseEncoding = 'identity' | 'gzip' | 'deflate';
@@ -13,17 +20,28 @@ export function isCompressed(contentEncoding: string | undefined): boolean {
 
 /**
  * Decompresses a gzip or zlib body of either name. What is corrupt, cut off or not compressed at all ends the body where
- * decoding stopped, as in the original. Rejects with INVALID_ARG for an empty body and above `maxSize` bytes.
+ * decoding stopped, as in the original. Rejects with INVALID_ARG for an empty body and above `maxSize` bytes, and with
+ * UNAVAILABLE when `hold` refuses room for what comes out; a peer that goes away ends the work, and nothing settles then.
  */
-export function decompress(body: Uint8Array, maxSize: number): Promise<Uint8Array> {
+export function decompress(
+  body: Uint8Array,
+  maxSize: number,
+  reply: Pick<Http1Reply, 'hold' | 'onClose'>,
+): Promise<Uint8Array> {
   if (body.length === 0) return Promise.reject(invalidArg('nothing to be decompressed'));
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const stream = createUnzip();
+    const stream = createUnzip({ chunkSize: CHUNK_SIZE });
+    reply.onClose(() => stream.destroy());
     const finish = (): void => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size));
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
+      if (size <= maxSize && !reply.hold(chunk.length)) {
+        stream.destroy();
+        reject(new TritonError('UNAVAILABLE', NO_ROOM));
+        return;
+      }
       if (size <= maxSize) {
         chunks.push(chunk);
         return;

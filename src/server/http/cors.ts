@@ -69,6 +69,10 @@ class MarkedReply implements Http1Reply {
     return this.#reply.startChunked(status, [...headers, ...this.#marks]);
   }
 
+  hold(bytes: number): boolean {
+    return this.#reply.hold(bytes);
+  }
+
   onClose(listener: () => void): void {
     this.#reply.onClose(listener);
   }

@@ -67,7 +67,7 @@ function decode(
     run(context, model, version, request, reply, request.body, trace);
     return;
   }
-  decompress(request.body, context.options.http.maxInputSize)
+  decompress(request.body, context.options.http.maxInputSize, reply)
     .then((body) => run(context, model, version, request, reply, body, trace))
     .catch((reason) => sendError(reply, reason, 'text/plain'));
 }

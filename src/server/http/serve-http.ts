@@ -1,4 +1,5 @@
 import { nowNs } from '../../engine/clock.js';
+import { cutText } from '../../transport/cut-text.js';
 import type { Http1Handler, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import { Endpoint, type ServeSocket } from '../endpoint.js';
@@ -12,6 +13,7 @@ import { logging } from './logging.js';
 import { modelMetadata, serverMetadata } from './metadata.js';
 import { openApi } from './openapi.js';
 import { repositoryIndex, repositoryLoad, repositoryUnload } from './repository.js';
+import { resolveModelName } from './resolve-model-name.js';
 import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './respond.js';
 import { AREA_RULES, type HttpArea, type HttpRoute, routeOf } from './route.js';
 import { sharedMemoryRegister, sharedMemoryStatus, sharedMemoryUnregister } from './shared-memory.js';
@@ -70,9 +72,19 @@ export function serveHttp(context: ServerContext): Promise<Endpoint> {
 }
 
 /** Serves a socket with a handler; answers given while the endpoint stops close their connection. */
-export function httpSocket(handler: Http1Handler, context: Pick<ServerContext, 'log' | 'tracer'>): ServeSocket {
+export function httpSocket(
+  handler: Http1Handler,
+  context: Pick<ServerContext, 'log' | 'tracer' | 'budgets' | 'options'>,
+): ServeSocket {
+  const { http } = context.options;
   const options = {
-    onHandlerError: (error: unknown) => context.log.error(`HTTP handler failed: ${String((error as Error)?.stack)}`),
+    onHandlerError: (error: unknown) =>
+      context.log.error(cutText(`HTTP handler failed: ${String((error as Error)?.stack)}`)),
+    stallTimeoutMs: http.clientTimeoutSeconds * 1000,
+    halfClose: http.halfClose,
+    requireHost: true,
+    requestBudget: context.budgets.requests,
+    responseBudget: context.budgets.responses,
     receiveClock: {
       get enabled() {
         return context.tracer.active;
@@ -121,7 +133,7 @@ export function createHttpHandler(context: ServerContext): Http1Handler {
       return;
     }
     try {
-      HANDLERS[route.area](context, route, request, reply);
+      HANDLERS[route.area](context, resolveModelName(context.engine, route), request, reply);
     } catch (reason) {
       sendError(reply, reason, rule.contentType);
     }

@@ -49,6 +49,24 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     (d, v) => (d.http.maxInputSize = v),
     'Largest JSON part, JSON tensor, raw or decompressed body in bytes. Default 67108864.',
   ),
+  option(
+    HTTP,
+    'http-client-timeout',
+    'integer',
+    clientTimeout,
+    (d, v) => (d.http.clientTimeoutSeconds = v),
+    'Seconds without progress after which a client is cut that has sent a part of a request, or does not read its ' +
+      'response; 0 = never. Default 60.',
+  ),
+  option(
+    HTTP,
+    'http-half-close',
+    'boolean',
+    parseBool,
+    (d, v) => (d.http.halfClose = v),
+    'Answer clients that close their sending side while they wait. Otherwise they count as gone, and what they asked ' +
+      'for is dropped. Default false.',
+  ),
   ...tlsOptions('http', HTTP),
   {
     group: HTTP,
@@ -69,6 +87,15 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     },
   },
 ];
+
+function clientTimeout(value: string): number {
+  const seconds = parseInt32(value);
+  // The longest that a timer of Node can wait is 2^31 - 1 ms.
+  if (seconds < 0 || seconds > 2_000_000) {
+    throw new BadOption(`--http-client-timeout wants seconds from 0 to 2000000, got ${value}`);
+  }
+  return seconds;
+}
 
 function corsOrigin(value: string): string {
   if (value === '*') return value;

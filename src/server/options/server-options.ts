@@ -39,6 +39,10 @@ export interface HttpOptions extends EndpointOptions {
   readonly headerForward: RegExp | undefined;
   /** Bytes; limits the JSON part, JSON tensors, raw bodies and decompressed bodies. */
   readonly maxInputSize: number;
+  /** Seconds without progress after which a client is cut that does not send its request, or read its response; 0 = never. */
+  readonly clientTimeoutSeconds: number;
+  /** Whether a client that has closed its sending side while it waits still gets its response. */
+  readonly halfClose: boolean;
   readonly tls: ServerTlsOptions | undefined;
   readonly restrictions: Restrictions;
   /** Origins whose web pages may call; `*` = all. Empty: no answer says anything about origins. */
@@ -218,6 +222,8 @@ export function defaultServerOptions(): OptionsDraft {
       reusePort: false,
       headerForward: undefined,
       maxInputSize: 67108864,
+      clientTimeoutSeconds: 60,
+      halfClose: false,
       tls: undefined,
       restrictions: new Map(),
       corsOrigins: [],

@@ -63,6 +63,10 @@ export class HttpTrace implements Http1Reply {
     };
   }
 
+  hold(bytes: number): boolean {
+    return this.#reply.hold(bytes);
+  }
+
   onClose(listener: () => void): void {
     this.#reply.onClose(listener);
   }

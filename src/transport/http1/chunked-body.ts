@@ -44,6 +44,11 @@ export class ChunkedBody {
     this.#body = new BodyBuffer(0, limits.maxReservedBodySize);
   }
 
+  /** Bytes reserved for the body so far. */
+  get capacity(): number {
+    return this.#body.capacity;
+  }
+
   /** The body, once `parse` has returned an offset. */
   take(): Uint8Array {
     return this.#body.take();

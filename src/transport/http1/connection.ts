@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { BodyBuffer } from '../body-buffer.js';
 import { type DirectReader, DirectSocket } from '../direct-socket.js';
 import { Input } from '../input.js';
+import { SendAccount } from '../send-account.js';
 import { SocketWriter } from '../socket-writer.js';
 import { CR, LF } from './characters.js';
 import { ChunkedBody } from './chunked-body.js';
@@ -30,6 +31,9 @@ const State = {
 
 const NO_BODY = new Uint8Array(0);
 
+/** Least bytes of a body that have to come within the time for a stall. */
+const LEAST_PROGRESS = 1024;
+
 /** From so many missing bytes on, a body is read straight into its place. */
 const DIRECT_SIZE = 16 * 1024;
 
@@ -43,6 +47,14 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
   readonly #options: ResolvedHttp1Options;
   readonly #parser: HeadParser;
   readonly #input = new Input();
+  readonly #account: SendAccount;
+  /** Bytes taken of the budget of requests: reserved for a body, and for what belongs to the request in flight. */
+  #held = 0;
+  /** When the head that is read began, or when the body last had come far enough (ms). */
+  #progressAt = 0;
+  /** Bytes of the body that had come then. */
+  #progressBytes = 0;
+  #bodyBytes = 0;
   #state: number = State.HEAD;
   /** Inside `#advance`: answers are collected and leave together at its end. */
   #advancing = false;
@@ -69,18 +81,15 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
         resolve();
       });
     });
+    this.#account = new SendAccount(options.responseBudget);
     if (socket instanceof DirectSocket) socket.reader = this;
     else socket.on('data', (chunk: Buffer) => this.onData(chunk));
     socket.on('end', () => this.#onEnd());
-    socket.on('drain', () => this.#onDrain());
+    socket.on('drain', () => this.#guarded(() => this.#onDrain()));
     // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
     socket.on('error', () => {});
-    if (options.idleTimeoutMs > 0 && 'setTimeout' in socket) {
-      const timed = socket as Duplex & { setTimeout(ms: number, listener: () => void): void };
-      timed.setTimeout(options.idleTimeoutMs, () => {
-        if (this.#state !== State.ANSWER) socket.destroy();
-      });
-    }
+    this.#timeOut(options.stallTimeoutMs);
+    socket.on('timeout', () => this.#onStall());
   }
 
   get inFlight(): number {
@@ -89,7 +98,11 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
 
   shutdown(): void {
     this.#closing = true;
-    if (this.#state === State.HEAD && this.#input.size === 0) this.#endAndDiscard();
+    // A peer that does not read what it asked for has the time of a closed connection left.
+    this.#timeOut(this.#options.lingerMs);
+    // What has come in part only is not accepted work.
+    if (this.#state === State.HEAD) this.#endAndDiscard();
+    else if (this.#state < State.ANSWER) this.#refuse('stopping');
   }
 
   destroy(): void {
@@ -103,7 +116,24 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     return { version: head.version, keepAlive: head.keepAlive && !this.#closing && !this.#peerEnded };
   }
 
+  get headOnly(): boolean {
+    return this.#head!.method === 'HEAD';
+  }
+
+  admits(bytes: number): boolean {
+    return this.#account.admits(bytes);
+  }
+
+  hold(bytes: number): boolean {
+    const budget = this.#options.requestBudget;
+    if (budget === undefined || bytes <= 0) return true;
+    if (!budget.take(bytes)) return false;
+    this.#held += bytes;
+    return true;
+  }
+
   wrote(): void {
+    this.#account.set(this.writer.backlog);
     if (!this.#advancing) this.writer.schedule();
   }
 
@@ -123,8 +153,10 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
 
   replied(reply: Reply): void {
     if (reply !== this.#reply) return;
-    const stays = this.replyConnection().keepAlive;
+    const stays = this.replyConnection().keepAlive && !reply.untilClose;
     this.#reply = undefined;
+    this.#letGo();
+    this.#account.set(this.writer.backlog);
     this.#drainListeners = [];
     if (!stays) {
       this.#endAndDiscard();
@@ -145,35 +177,60 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     const body = this.#body;
     if (body === undefined || this.#state !== State.LENGTH_BODY || this.#input.size > 0) return undefined;
     const { contentLength } = this.#head!;
-    return contentLength - body.length < DIRECT_SIZE ? undefined : body.room(contentLength);
+    if (contentLength - body.length < DIRECT_SIZE) return undefined;
+    let room: Uint8Array | undefined;
+    this.#guarded(() => {
+      if (this.#reserve(body.capacityFor(1, contentLength))) room = body.room(contentLength);
+    });
+    return room;
   }
 
   onTarget(count: number): void {
     // Unless the connection was refused or closed while the target was out.
     if (this.#state !== State.LENGTH_BODY) return;
     this.#body!.filled(count);
-    if (this.#body!.length < this.#head!.contentLength) return;
-    this.#advance();
-    this.#regulate();
+    this.#bodyBytes += count;
+    if (this.#body!.length < this.#head!.contentLength) {
+      this.#watch();
+      return;
+    }
+    this.#guarded(() => {
+      this.#advance();
+      this.#regulate();
+    });
   }
 
   onData(chunk: Buffer): void {
     if (this.#state >= State.DISCARD) return;
-    this.#input.add(chunk);
-    if (this.#state !== State.ANSWER) this.#advance();
-    this.#regulate();
+    this.#guarded(() => {
+      this.#input.add(chunk);
+      if (this.#state !== State.ANSWER) this.#advance();
+      this.#regulate();
+    });
   }
 
-  /** The peer sends no more. An answer to its last request still has a reader; one that goes on and on has not. */
+  /** Whatever throws here ends this connection only. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#advancing = false;
+      this.#options.onHandlerError(error);
+      this.#socket.destroy();
+    }
+  }
+
+  /** The peer sends no more. With `halfClose` an answer still has a reader, but one that goes on and on has not. */
   #onEnd(): void {
     this.#peerEnded = true;
     if (this.#state === State.ANSWER) {
-      if (this.#reply?.streaming) this.#socket.destroy();
+      if (this.#reply?.streaming || !this.#options.halfClose) this.#socket.destroy();
     } else if (this.#state === State.DISCARD) this.#socket.end();
     else this.#endAndDiscard();
   }
 
   #onDrain(): void {
+    this.#account.set(this.writer.backlog);
     if (this.#state === State.HEAD) {
       this.#advance();
       this.#regulate();
@@ -187,6 +244,8 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
   #onSocketClose(): void {
     this.#state = State.CLOSED;
     clearTimeout(this.#linger);
+    this.#letGo();
+    this.#account.close();
     const reply = this.#reply;
     this.#reply = undefined;
     this.#body = undefined;
@@ -195,6 +254,55 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     this.#input.release();
     this.#drainListeners = [];
     reply?.gone();
+  }
+
+  // Time and memory
+
+  /** Says how long the socket may be without a byte in either direction before `#onStall` is asked; 0 = for ever. */
+  #timeOut(ms: number): void {
+    if ('setTimeout' in this.#socket) (this.#socket as Duplex & { setTimeout(ms: number): void }).setTimeout(ms);
+  }
+
+  /** For some time there was no progress: cuts the connection unless it is the model that takes its time, or all is done. */
+  #onStall(): void {
+    if (this.writer.backlog === 0) {
+      if (this.#state === State.ANSWER) return;
+      if (this.#state === State.HEAD && this.#input.size === 0) return;
+    }
+    this.#socket.destroy();
+  }
+
+  /** A part of a head or body has come, and more is missing: cuts a peer that sends next to nothing. */
+  #watch(): void {
+    const { stallTimeoutMs } = this.#options;
+    if (stallTimeoutMs === 0) return;
+    const now = performance.now();
+    if (this.#progressAt === 0) this.#progressAt = now;
+    else if (this.#bodyBytes - this.#progressBytes >= LEAST_PROGRESS) {
+      this.#progressAt = now;
+      this.#progressBytes = this.#bodyBytes;
+    } else if (now - this.#progressAt > stallTimeoutMs) this.#socket.destroy();
+  }
+
+  /** Another head or body begins. */
+  #restartWatch(): void {
+    this.#progressAt = 0;
+    this.#progressBytes = 0;
+    this.#bodyBytes = 0;
+  }
+
+  /** Takes of the budget what a body of that capacity needs; false after the request was refused for it. */
+  #reserve(capacity: number): boolean {
+    if (this.hold(capacity - this.#held)) return true;
+    this.#refuse('memory');
+    return false;
+  }
+
+  /** Gives back what was taken for the request. */
+  #letGo(): void {
+    if (this.#held === 0) return;
+    this.#options.requestBudget?.give(this.#held);
+    this.#held = 0;
   }
 
   /** Whether the peer has left so many answers unread that its next request has to wait. */
@@ -252,7 +360,10 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
       this.#receivedFromNs = receiveClock.enabled ? receiveClock.nowNs() : 0;
     }
     const next = this.#parser.parse(bytes, input.start, end);
-    if (next === NEED_MORE) return false;
+    if (next === NEED_MORE) {
+      this.#watch();
+      return false;
+    }
     if (next < 0) {
       if (next === NO_VERSION) this.#discard();
       else this.#refuse(this.#parser.fault);
@@ -261,16 +372,19 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     input.start = next;
     const head = this.#parser.head;
     this.#head = head;
-    if (head.expect) this.writer.appendLatin1(`HTTP/${head.version} 100 Continue\r\n\r\n`);
+    this.#restartWatch();
+    if (head.contentLength > this.#options.maxBodySize) {
+      this.#refuse('bodySize');
+      return false;
+    }
+    if (head.expect && head.contentLength !== 0 && !this.#closing) {
+      this.writer.appendLatin1(`HTTP/${head.version} 100 Continue\r\n\r\n`);
+    }
     if (head.contentLength === 0) return this.#handle(NO_BODY);
     if (head.contentLength < 0) {
       this.#chunks = new ChunkedBody(this.#options);
       this.#state = State.CHUNKED_BODY;
       return true;
-    }
-    if (head.contentLength > this.#options.maxBodySize) {
-      this.#refuse('bodySize');
-      return false;
     }
     this.#state = State.LENGTH_BODY;
     return true;
@@ -287,12 +401,19 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
         return this.#handle(input.bytes.subarray(start, start + length));
       }
       if (input.size === 0) return false;
+      if (!this.#reserve(Math.min(length, this.#options.maxReservedBodySize))) return false;
       this.#body = new BodyBuffer(length, this.#options.maxReservedBodySize);
     }
     const until = Math.min(input.end, input.start + length - this.#body.length);
+    const count = until - input.start;
+    if (!this.#reserve(this.#body.capacityFor(count, length))) return false;
     this.#body.append(input.bytes, input.start, until, length);
+    this.#bodyBytes += count;
     input.start = until;
-    if (this.#body.length < length) return false;
+    if (this.#body.length < length) {
+      this.#watch();
+      return false;
+    }
     const body = this.#body.take();
     this.#body = undefined;
     return this.#handle(body);
@@ -307,12 +428,16 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
       this.#chunks = undefined;
       return this.#handle(chunks.take());
     }
-    if (next === NEED_MORE) input.start = input.end;
-    else this.#refuse(chunks.fault);
+    if (next === NEED_MORE) {
+      this.#bodyBytes += input.size;
+      input.start = input.end;
+      if (this.#reserve(chunks.capacity)) this.#watch();
+    } else this.#refuse(chunks.fault);
     return false;
   }
 
   #handle(body: Uint8Array): boolean {
+    this.#restartWatch();
     const reply = new Reply(this);
     this.#reply = reply;
     this.#state = State.ANSWER;
@@ -362,6 +487,7 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
 
   #discard(): void {
     this.#state = State.DISCARD;
+    this.#letGo();
     this.#body = undefined;
     this.#chunks = undefined;
     this.#input.start = this.#input.end;

@@ -14,13 +14,19 @@ export const HTTP1_FAULTS = {
   headerValue: { status: 400, text: 'malformed header value' },
   foldedHeader: { status: 400, text: 'folded header line' },
   twoLengths: { status: 400, text: 'more than one Content-Length' },
-  lengthAndChunking: { status: 400, text: 'both Content-Length and Transfer-Encoding' },
   transferEncoding: { status: 400, text: 'transfer coding other than chunked' },
   chunkSize: { status: 400, text: 'malformed chunk size' },
   chunkEnd: { status: 400, text: 'chunk not ended by CRLF' },
   chunkExtensions: { status: 400, text: 'chunk extensions too large' },
   chunkCount: { status: 400, text: 'too many chunks' },
   bodySize: { status: 413, text: 'body too large' },
+  noHost: { status: 400, text: 'no Host header, which HTTP/1.1 asks for' },
+  twoHosts: { status: 400, text: 'more than one Host header' },
+  memory: {
+    status: 503,
+    text: 'the server holds as many bytes of requests as it may (--request-memory-limit); try again later',
+  },
+  stopping: { status: 503, text: 'the server is stopping' },
 } as const;
 
 /** Name of a fault. */

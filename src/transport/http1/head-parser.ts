@@ -18,6 +18,8 @@ export interface HeadLimits {
   readonly maxTokenSize: number;
   readonly maxHeaderCount: number;
   readonly maxHeadSize: number;
+  /** Whether HTTP/1.1 requests without a Host header are refused (RFC 9112, section 3.2). */
+  readonly requireHost: boolean;
 }
 
 /**
@@ -48,6 +50,7 @@ export class HeadParser {
   #close = false;
   #stay = false;
   #expect = false;
+  #hosts = 0;
 
   constructor(limits: HeadLimits) {
     this.#limits = limits;
@@ -142,6 +145,9 @@ export class HeadParser {
     const valueStart = fields[field + 2]!;
     const valueEnd = fields[field + 3]!;
     switch (fields[field + 1]! - start) {
+      case 4:
+        if (equalsLowerCase(bytes, start, 'host') && ++this.#hosts > 1) return 'twoHosts';
+        return undefined;
       case 6:
         if (equalsLowerCase(bytes, start, 'expect')) this.#expect = true;
         return undefined;
@@ -174,10 +180,12 @@ export class HeadParser {
 
   #complete(bytes: Buffer, start: number, end: number): number {
     if (this.#codings > 0) {
-      if (this.#contentLength >= 0) return this.#fail('lengthAndChunking');
       // RFC 9112 section 6.1: a coding in HTTP/1.0 means that someone on the way did not understand it.
       if (this.#codings > 1 || !this.#chunked || this.#version === '1.0') return this.#fail('transferEncoding');
+      // RFC 9112 section 6.3: the coding wins over a length, and the connection closes after the response.
+      if (this.#contentLength >= 0) this.#close = true;
     }
+    if (this.#hosts === 0 && this.#limits.requireHost && this.#version === '1.1') return this.#fail('noHost');
     const head = new Http1Head(
       Buffer.from(bytes.subarray(start, end)),
       { method: this.#method, target: this.#target, version: this.#version },
@@ -185,7 +193,8 @@ export class HeadParser {
       {
         contentLength: this.#chunked ? -1 : Math.max(this.#contentLength, 0),
         keepAlive: !this.#close && (this.#version === '1.1' || this.#stay),
-        expect: this.#expect,
+        // RFC 9110 section 15.2: nothing provisional goes to HTTP/1.0.
+        expect: this.#expect && this.#version === '1.1',
       },
     );
     this.head = head;
@@ -199,6 +208,7 @@ export class HeadParser {
     this.#close = false;
     this.#stay = false;
     this.#expect = false;
+    this.#hosts = 0;
     return end;
   }
 

@@ -45,6 +45,11 @@ export interface Http1Reply {
   startChunked(status: number, headers: HeaderList): Http1ChunkedBody;
   /** True once the answer is complete or the peer has gone. */
   readonly closed: boolean;
+  /**
+   * Counts bytes that are kept for the request besides its body, until the response is complete or the peer has gone.
+   * False: all requests together hold as much as they may, and nothing was counted.
+   */
+  hold(bytes: number): boolean;
   /** Calls `listener` once if the peer goes away before the answer is complete; at once if it has gone already. */
   onClose(listener: () => void): void;
 }

@@ -1,3 +1,5 @@
+import type { ByteBudget } from '../byte-budget.js';
+
 /** A clock that may be switched on and off. */
 export interface ReceiveClock {
   readonly enabled: boolean;
@@ -18,7 +20,7 @@ export interface Http1Options {
   readonly maxBodyChunks?: number;
   /** Most bytes of chunk extensions in one body; more are answered 400 and the connection is closed. */
   readonly maxChunkExtensionSize?: number;
-  /** Bytes of a declared body that are reserved before they have come. */
+  /** Bytes of a declared body that are reserved once its first bytes have come; from there on it grows with what comes. */
   readonly maxReservedBodySize?: number;
   /** Bytes of later requests kept while one is being answered; then reading stops until it is. */
   readonly maxPipelinedSize?: number;
@@ -28,11 +30,26 @@ export interface Http1Options {
   readonly writeHighWater?: number;
   /** Milliseconds that a refused connection stays open to let the peer read the answer. */
   readonly lingerMs?: number;
-  /** Milliseconds without a byte in either direction, with no request in flight, after which the connection is closed; 0 = never. */
-  readonly idleTimeoutMs?: number;
+  /**
+   * Milliseconds without progress after which a peer is cut that has sent a part of a request, or does not read its
+   * response; 0 = never. A head has this long as a whole, and a body has to bring a kilobyte in this time. Connections on
+   * which nothing is under way stay open.
+   */
+  readonly stallTimeoutMs?: number;
+  /**
+   * Whether a peer that has closed its sending side still gets its response. If not, it counts as gone: a connection that
+   * was closed altogether looks just the same.
+   */
+  readonly halfClose?: boolean;
+  /** Whether an HTTP/1.1 request without a Host header is refused. */
+  readonly requireHost?: boolean;
+  /** What all connections together may hold of requests; a request beyond it is answered 503. */
+  readonly requestBudget?: ByteBudget | undefined;
+  /** What all connections together may let wait of responses; a response beyond it becomes a 503. */
+  readonly responseBudget?: ByteBudget | undefined;
   /** Tells when requests began to come in; asked only while it is enabled. */
   readonly receiveClock?: ReceiveClock;
-  /** Told what a handler threw; the peer gets an empty 500. */
+  /** Told what a handler threw (the peer gets an empty 500), and what was thrown elsewhere (the connection ends). */
   readonly onHandlerError?: (error: unknown) => void;
 }
 
@@ -47,12 +64,16 @@ export const HTTP1_DEFAULTS: ResolvedHttp1Options = {
   maxBodySize: 2_147_483_647,
   maxBodyChunks: 65_536,
   maxChunkExtensionSize: 16 * 1024,
-  maxReservedBodySize: 8 * 1024 * 1024,
+  maxReservedBodySize: 256 * 1024,
   maxPipelinedSize: 64 * 1024,
   maxSendBacklog: 1024 * 1024,
   writeHighWater: 64 * 1024,
   lingerMs: 2000,
-  idleTimeoutMs: 0,
+  stallTimeoutMs: 60_000,
+  halfClose: false,
+  requireHost: false,
+  requestBudget: undefined,
+  responseBudget: undefined,
   receiveClock: { enabled: false, nowNs: () => 0 },
   onHandlerError: () => {},
 };

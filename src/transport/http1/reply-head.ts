@@ -20,13 +20,18 @@ const REASONS: Readonly<Record<number, string>> = {
 
 const statusLines = new Map<string, string>();
 
-/** How the end of the body is told. */
-export type ReplyFraming = { readonly length: number } | 'chunked';
+/** How the end of the body is told; 'close': by the end of the connection. */
+export type ReplyFraming = { readonly length: number } | 'chunked' | 'close';
 
 /** What the answer says about the connection. */
 export interface ReplyConnection {
   readonly version: '1.0' | '1.1';
   readonly keepAlive: boolean;
+}
+
+/** Whether answers of a status never have a body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5). */
+export function isBodyless(status: number): boolean {
+  return status === 204 || status === 304 || status < 200;
 }
 
 /** Status line and headers, up to the empty line. */
@@ -42,9 +47,11 @@ export function replyHead(
     if (isContentType(name)) typed = true;
     head += `${checked(name)}: ${checked(value)}\r\n`;
   }
+  const bodyless = isBodyless(status);
   if (framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
-  else if (framing.length > 0 || connection.version === '1.1') head += `Content-Length: ${framing.length}\r\n`;
-  if (!typed) head += 'Content-Type: text/plain\r\n';
+  else if (framing !== 'close' && !bodyless && (framing.length > 0 || connection.version === '1.1'))
+    head += `Content-Length: ${framing.length}\r\n`;
+  if (!typed && !bodyless) head += 'Content-Type: text/plain\r\n';
   // Towards HTTP/1.0 closing is the rule and staying is said, towards 1.1 it is the other way round.
   if (connection.version === '1.1') return connection.keepAlive ? `${head}\r\n` : `${head}Connection: close\r\n\r\n`;
   return connection.keepAlive ? `${head}Connection: keep-alive\r\n\r\n` : `${head}\r\n`;

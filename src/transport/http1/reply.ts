@@ -1,12 +1,18 @@
 import type { SocketWriter } from '../socket-writer.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply } from './http1-api.js';
-import { type ReplyConnection, replyHead } from './reply-head.js';
+import { isBodyless, type ReplyConnection, replyHead } from './reply-head.js';
 
 /** What a reply needs of its connection. */
 export interface ReplyOwner {
   /** What the answer has to say about the connection; may change until the answer starts. */
   replyConnection(): ReplyConnection;
   readonly writer: SocketWriter;
+  /** Whether the request asked for the head of an answer only. */
+  readonly headOnly: boolean;
+  /** Whether so many bytes more may wait for the peer. */
+  admits(bytes: number): boolean;
+  /** Counts bytes that are kept for the request. */
+  hold(bytes: number): boolean;
   /** Something was added to the writer. */
   wrote(): void;
   /** Whether the peer keeps up. */
@@ -17,6 +23,13 @@ export interface ReplyOwner {
   replied(reply: Reply): void;
 }
 
+/** Answers up to this size are sent without asking whether they may wait. */
+const COUNTED = 16 * 1024;
+const TOO_MUCH_TYPE: HeaderList = [['Content-Type', 'application/json']];
+const TOO_MUCH = Buffer.from(
+  '{"error":"as many bytes of responses wait for clients as may (--response-memory-limit); try again later"}',
+);
+
 /** Where the answer stands. */
 const State = { OPEN: 0, CHUNKED: 1, DONE: 2, GONE: 3 } as const;
 
@@ -25,6 +38,8 @@ export class Reply implements Http1Reply {
   readonly #owner: ReplyOwner;
   #state: number = State.OPEN;
   #listeners: (() => void)[] | undefined;
+  /** A body of unknown length for HTTP/1.0, which ends with the connection. */
+  #untilClose = false;
 
   constructor(owner: ReplyOwner) {
     this.#owner = owner;
@@ -32,6 +47,11 @@ export class Reply implements Http1Reply {
 
   get closed(): boolean {
     return this.#state >= State.DONE;
+  }
+
+  /** Whether the end of the connection is the end of the body. */
+  get untilClose(): boolean {
+    return this.#untilClose;
   }
 
   /** Whether a chunked answer has started and is not complete. */
@@ -44,15 +64,25 @@ export class Reply implements Http1Reply {
     const parts = body === undefined ? [] : body instanceof Uint8Array ? [body] : body;
     let length = 0;
     for (const part of parts) length += part.length;
-    const head = replyHead(status, headers, { length }, this.#owner.replyConnection());
+    const owner = this.#owner;
+    if (length > COUNTED && !owner.admits(length)) {
+      this.send(503, TOO_MUCH_TYPE, TOO_MUCH);
+      return;
+    }
+    const head = replyHead(status, headers, { length }, owner.replyConnection());
     this.#state = State.DONE;
-    writeReply(this.#owner.writer, head, parts);
-    this.#owner.replied(this);
+    writeReply(owner.writer, head, owner.headOnly || isBodyless(status) ? [] : parts);
+    owner.replied(this);
   }
 
   startChunked(status: number, headers: HeaderList): Http1ChunkedBody {
     if (this.#state === State.OPEN) {
-      const head = replyHead(status, headers, 'chunked', this.#owner.replyConnection());
+      const connection = this.#owner.replyConnection();
+      // RFC 9112 section 7.1: HTTP/1.0 knows no chunks.
+      this.#untilClose = connection.version === '1.0';
+      const head = this.#untilClose
+        ? replyHead(status, headers, 'close', { version: '1.0', keepAlive: false })
+        : replyHead(status, headers, 'chunked', connection);
       this.#state = State.CHUNKED;
       this.#owner.writer.appendLatin1(head);
       this.#owner.wrote();
@@ -64,6 +94,10 @@ export class Reply implements Http1Reply {
       },
       end: () => this.#end(),
     };
+  }
+
+  hold(bytes: number): boolean {
+    return this.closed || this.#owner.hold(bytes);
   }
 
   onClose(listener: () => void): void {
@@ -86,7 +120,13 @@ export class Reply implements Http1Reply {
   #write(chunk: Uint8Array | string): boolean {
     if (this.#state !== State.CHUNKED || chunk.length === 0) return true;
     const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    const { writer } = this.#owner;
+    const { writer, headOnly } = this.#owner;
+    if (headOnly) return true;
+    if (this.#untilClose) {
+      writer.append(data);
+      this.#owner.wrote();
+      return this.#owner.keepsUp();
+    }
     writer.appendLatin1(`${data.length.toString(16)}\r\n`);
     writer.append(data);
     writer.appendLatin1('\r\n');
@@ -97,7 +137,7 @@ export class Reply implements Http1Reply {
   #end(): void {
     if (this.#state !== State.CHUNKED) return;
     this.#state = State.DONE;
-    this.#owner.writer.appendLatin1('0\r\n\r\n');
+    if (!this.#untilClose && !this.#owner.headOnly) this.#owner.writer.appendLatin1('0\r\n\r\n');
     this.#owner.replied(this);
   }
 }
