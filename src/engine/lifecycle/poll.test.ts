@@ -85,31 +85,33 @@ suite('polling', () => {
     for (const end of [close, first.close, other.close]) await end();
   });
 
-  test(
-    'a repository that cannot be listed for a while, and links that lead nowhere, cost no model',
-    BOUND,
-    async () => {
-      const { engine, repository, log, write, logged, close } = await follow({
-        'a/config.pbtxt': config('a'),
-        'a/1/': '',
-      });
-      symlinkSync('user@host.1234', path.join(repository, '.#lock'));
-      await logged(`the link '${path.join(repository, '.#lock')}' leads nowhere`);
-      const away = `${repository}.away`;
-      renameSync(repository, away);
-      await logged(`failed to poll model repository '${repository}'`);
-      assert.deepEqual(engine.readyVersions('a'), ['1']);
-      renameSync(away, repository);
-      write({ 'b/config.pbtxt': config('b'), 'b/1/': '' });
-      await logged("I successfully loaded 'b'");
-      assert.deepEqual(engine.readyVersions('a'), ['1']);
-      const said = (text: string) => log.filter((line) => line.includes(text)).length;
-      assert.equal(said('leads nowhere'), 1);
-      assert.equal(said('failed to poll model repository'), 1);
-      assert.equal(said('successfully unloaded'), 0);
-      await close();
-    },
-  );
+  test('a repository that cannot be listed for a while, and dangling links, cost no model', BOUND, async () => {
+    const store = await startEngine({ 'a/config.pbtxt': config('a'), 'a/1/': '' }, { backends: [new GatedBackend()] });
+    const link = `${store.repository}.link`;
+    /** Lets the link lead elsewhere, without a moment in which it is not there. */
+    const point = (target: string): void => {
+      symlinkSync(target, `${link}.next`);
+      renameSync(`${link}.next`, link);
+    };
+    point(store.repository);
+    const { engine, log, logged, close } = await follow({}, { repositories: [link] });
+    symlinkSync('user@host.1234', path.join(store.repository, '.#lock'));
+    await logged(`the link '${path.join(link, '.#lock')}' leads nowhere`);
+    // A link to itself is there, and cannot be listed.
+    point(link);
+    await logged(`failed to poll model repository '${link}'`);
+    assert.deepEqual(engine.readyVersions('a'), ['1']);
+    point(store.repository);
+    store.write({ 'b/config.pbtxt': config('b'), 'b/1/': '' });
+    await logged("I successfully loaded 'b'");
+    assert.deepEqual(engine.readyVersions('a'), ['1']);
+    const said = (text: string) => log.filter((line) => line.includes(text)).length;
+    assert.equal(said('leads nowhere'), 1);
+    assert.equal(said('failed to poll model repository'), 1);
+    assert.equal(said('successfully unloaded'), 0);
+    unlinkSync(link);
+    for (const end of [close, store.close]) await end();
+  });
 
   test('a roll-back is followed: a link switched back, and a file with an older time', BOUND, async () => {
     const version = (text: string) => config('a', `parameters { key: "v" value { string_value: "${text}" } }`);

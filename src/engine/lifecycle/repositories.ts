@@ -1,5 +1,6 @@
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../../repository/local.js';
+import { isCode } from '../../repository/staged-folder.js';
 import { RemoteRepository } from '../../repository/stores/remote-repository.js';
 import { storeScheme } from '../../repository/stores/store-path.js';
 import type { Log } from '../log.js';
@@ -72,8 +73,9 @@ export class Repositories {
         }
         this.#failing.add(path);
         complete = false;
-        // A repository that cannot be read for a while has not lost its models.
-        names = this.#remotes.get(path)?.lastNames ?? this.#lastNames.get(path) ?? [];
+        // A repository that cannot be read for a while has not lost its models; one that was removed has.
+        const isGone = isCode((reason as Error).cause, 'ENOENT');
+        names = this.#remotes.get(path)?.lastNames ?? (isGone ? [] : (this.#lastNames.get(path) ?? []));
       }
       for (const name of names) {
         this.#warnOfHidden(path, name);
