@@ -11,6 +11,10 @@ import os
 import selectors
 import signal
 import sys
+import time
+
+# How often is looked whether a process has ended.
+_LOOK_SECONDS = 0.02
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -39,7 +43,7 @@ class _Channel:
         raise RuntimeError("there is no server while a repository is checked")
 
 
-def _run(settings, output, seconds):
+def _run(settings, output):
     """In the fork: one model. What it prints goes where errors go."""
     from triton_runtime import control, wire
     from triton_runtime.inference import InferenceRequest
@@ -47,8 +51,6 @@ def _run(settings, output, seconds):
     from triton_runtime.metrics import MetricFamily
     from triton_runtime.process import Process
 
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
     channel = _Channel((wire.COMPLETED, wire.FAILED))
     for user in (InferenceRequest, Logger, MetricFamily, control):
         user._channel = channel
@@ -64,23 +66,77 @@ def _run(settings, output, seconds):
             pass
 
 
+class _Fork:
+    """One model: its process, which leads a group of its own, and the pipe that its outcome comes from."""
+
+    def __init__(self, number, pid, source, seconds):
+        self.number = number
+        self.source = source
+        self._pid = pid
+        self._parts = []
+        self._deadline = time.monotonic() + seconds
+        self._late = False
+        self._reaped = False
+
+    def read(self):
+        """Takes what has come; False when nothing will follow."""
+        while True:
+            try:
+                chunk = os.read(self.source, 65536)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            self._parts.append(chunk)
+
+    def kill(self):
+        """Ends the process and everything that it started."""
+        try:
+            os.killpg(self._pid, signal.SIGKILL)
+        except ProcessLookupError:
+            # Nobody is left, or it has not come to make its group.
+            if not self._reaped:
+                os.kill(self._pid, signal.SIGKILL)
+
+    def ended(self):
+        """True when the process itself has ended, whoever else still holds its pipe. Kills one that takes too long."""
+        if not self._late and time.monotonic() > self._deadline:
+            self._late = True
+            self.kill()
+        if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+            return False
+        self._reaped = True
+        self.kill()
+        return True
+
+    def outcome(self):
+        self.read()
+        os.close(self.source)
+        try:
+            return json.loads(b"".join(self._parts).decode("utf-8", "surrogateescape"))
+        except ValueError:
+            return {"kind": 0, "text": "late" if self._late else ""}
+
+
 def _start(line, seconds):
-    """Forks for one model; returns its number, its process and the pipe that its outcome comes from."""
+    """Forks for one model."""
     request = json.loads(line)
     source, target = os.pipe()
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
+            os.setsid()
             os.close(source)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            _run(request["settings"], target, seconds)
+            _run(request["settings"], target)
             status = 0
         finally:
             # Also when a model raises SystemExit or leaves threads behind.
             os._exit(status)
     os.close(target)
-    return request["id"], pid, source
+    os.set_blocking(source, False)
+    return _Fork(request["id"], pid, source, seconds)
 
 
 def main():
@@ -104,7 +160,10 @@ def main():
     import triton_python_backend_utils  # noqa: F401
     from triton_runtime import process  # noqa: F401
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from triton_runtime.signals import keep_running
+
+    # A Ctrl-C ends the program that asks; the end of its pipe then ends this one.
+    keep_running()
     answer({"ready": True})
     selector = selectors.DefaultSelector()
     selector.register(0, selectors.EVENT_READ)
@@ -112,35 +171,28 @@ def main():
     running = {}
     ended = False
     while running or not ended:
-        for key, _ in selector.select():
-            chunk = os.read(key.fd, 65536)
-            if key.fd == 0:
-                if not chunk:
-                    ended = True
-                    selector.unregister(0)
-                    for _, pid, _ in running.values():
-                        os.kill(pid, signal.SIGKILL)
-                waiting += chunk
-                *lines, waiting = waiting.split(b"\n")
-                for line in lines:
-                    number, pid, source = _start(line, seconds)
-                    running[source] = (number, pid, [])
-                    selector.register(source, selectors.EVENT_READ)
+        for key, _ in selector.select(_LOOK_SECONDS if running else None):
+            if key.fd != 0:
+                if not running[key.fd].read():
+                    selector.unregister(key.fd)
                 continue
-            number, pid, parts = running[key.fd]
-            if chunk:
-                parts.append(chunk)
-                continue
-            selector.unregister(key.fd)
-            os.close(key.fd)
-            del running[key.fd]
-            _, status = os.waitpid(pid, 0)
-            try:
-                outcome = json.loads(b"".join(parts).decode("utf-8", "surrogateescape"))
-            except ValueError:
-                late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
-                outcome = {"kind": 0, "text": "late" if late else ""}
-            answer({"id": number, **outcome})
+            chunk = os.read(0, 65536)
+            if not chunk:
+                ended = True
+                selector.unregister(0)
+                for fork in running.values():
+                    fork.kill()
+            waiting += chunk
+            *lines, waiting = waiting.split(b"\n")
+            for line in lines:
+                fork = _start(line, seconds)
+                running[fork.source] = fork
+                selector.register(fork.source, selectors.EVENT_READ)
+        for fork in [fork for fork in running.values() if fork.ended()]:
+            if fork.source in selector.get_map():
+                selector.unregister(fork.source)
+            del running[fork.source]
+            answer({"id": fork.number, **fork.outcome()})
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import { isAlive, until, untilGone } from './support/processes.js';
 import { pythonWithNumpy } from './support/python.js';
 import { httpPort, serveProgram } from './support/serve-program.js';
 import { httpRequest, makeRepository, startTestServer, type TestServer } from './support/test-server.js';
+import { runValidate } from './support/validate-process.js';
 
 const python = pythonWithNumpy();
 const EXPLICIT = ['--model-control-mode=explicit', `--backend-config=python,python-executable=${python}`];
@@ -223,6 +224,30 @@ ${ANSWER}`,
       assert.equal(noted('finalizing').length, way === 'SIGKILL' ? 0 : 1);
     });
   }
+
+  test('repo validate does not wait for what a model starts, and ends it', async () => {
+    const forking = makeRepository({
+      'forking/config.pbtxt': CONFIG,
+      'forking/1/model.py': `import os, time
+child = os.fork()
+if child == 0:
+    open(os.path.join(${JSON.stringify(notes)}, "left-%d" % os.getpid()), "w").close()
+    time.sleep(600)
+    os._exit(0)
+while not [name for name in os.listdir(${JSON.stringify(notes)}) if name.startswith("left-")]:
+    time.sleep(0.01)
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+`,
+    });
+    const { status, out, complaint, seconds } = await runValidate(forking.path, [], python);
+    forking.remove();
+    assert.equal(status, 0, out + complaint);
+    assert.ok(seconds < 50, `${seconds} s`);
+    assert.equal(noted('left').length, 1);
+    await untilGone(noted('left'));
+  });
 
   test('a model that succeeds at its second start is left with one process, and the server ends', async () => {
     const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=second', '--model-load-retry-count=1']);
