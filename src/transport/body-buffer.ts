@@ -13,9 +13,15 @@ const GROWTH_UNKNOWN = 2;
 export class BodyBuffer {
   #buffer: Buffer;
   #length = 0;
+  readonly #growth: number;
 
-  /** @param declared size in bytes, 0 if unknown. @param maxReserved bytes that may be reserved on its word. */
-  constructor(declared: number, maxReserved: number) {
+  /**
+   * @param declared size in bytes, 0 if unknown.
+   * @param maxReserved bytes that may be reserved on its word.
+   * @param growth how many times what has come is reserved from there on.
+   */
+  constructor(declared: number, maxReserved: number, growth = GROWTH_DECLARED) {
+    this.#growth = growth;
     const size = declared === 0 ? FIRST_SIZE : Math.min(declared, maxReserved);
     // Not from Buffer's pool: the memory is ours alone, starts aligned, and pages not written to are never touched.
     this.#buffer = Buffer.allocUnsafeSlow(size);
@@ -68,7 +74,7 @@ export class BodyBuffer {
 
   #sizeFor(needed: number, total: number): number {
     return total > 0
-      ? Math.max(needed, Math.min(total, this.#buffer.length * GROWTH_DECLARED))
+      ? Math.max(needed, Math.min(total, this.#buffer.length * this.#growth))
       : Math.max(needed, this.#buffer.length * GROWTH_UNKNOWN);
   }
 

@@ -4,9 +4,11 @@ import { BodyBuffer } from '../body-buffer.js';
 const PREFIX_SIZE = 5;
 /**
  * Bytes of a message that are reserved before they have come; from there on the buffer grows with what comes. A peer that
- * only announces large messages, on thousands of streams, makes us reserve no more than it could send at once.
+ * only announces large messages, on thousands of streams, makes us reserve little.
  */
 const MAX_RESERVED = 64 * 1024;
+/** How many times what has come is reserved then: a message of 4 MB is copied once, but for its first 64 KB. */
+const GROWTH = 64;
 
 /** Why messages cannot be read on. */
 export type MessageFault =
@@ -49,7 +51,7 @@ export class MessageReader {
         this.message = bytes.subarray(at, at + this.#size);
         return at + this.#size;
       }
-      this.#body = new BodyBuffer(this.#size, MAX_RESERVED);
+      this.#body = new BodyBuffer(this.#size, MAX_RESERVED, GROWTH);
     }
     const until = Math.min(end, at + this.#size - this.#body.length);
     this.#body.append(bytes, at, until, this.#size);
