@@ -12,6 +12,8 @@ if (files.length === 0) {
   console.error(`no test file in dist/ matches ${wanted.join(' ') || '*.test.js'}; run npm run build first`);
   process.exit(1);
 }
+// A test that hangs is ended, but for the long form of fuzzing, which takes an hour.
+const timeout = process.env.FUZZ_RUNS === undefined ? 180_000 : 12 * 3_600_000;
 const result = spawnSync(
   process.execPath,
   [
@@ -19,7 +21,7 @@ const result = spawnSync(
     // Into every test file: what a test leaves behind (processes, files, descriptors, ...) fails it.
     `--import=${new URL('../dist/test/support/ledger/ledger.js', import.meta.url)}`,
     '--test-concurrency=2',
-    '--test-timeout=180000',
+    `--test-timeout=${timeout}`,
     `--test-reporter=${new URL('./test-reporter.js', import.meta.url)}`,
     '--test-reporter-destination=stdout',
     ...files,

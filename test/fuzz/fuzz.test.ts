@@ -1,6 +1,6 @@
 /**
- * Both front ends and both codecs under broken input: a real server, real sockets. `FUZZ_RUNS=200000 npm test -- fuzz`
- * runs the long form; a failure names the seed (`FUZZ_SEED`) that brings it back.
+ * Both front ends and both codecs under broken input: a real server, real sockets. `FUZZ_RUNS=1000000 npm test -- fuzz`
+ * sends so many inputs to each front end; a failure names the seed (`FUZZ_SEED`) that brings it back.
  */
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -19,13 +19,14 @@ import { call, endedStreams, frame, OPENING } from './grpc-frames.js';
 import { HTTP_SEEDS } from './http-seeds.js';
 import { mutate, Random } from './random.js';
 
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 2000);
+/** Inputs for each front end; those of gRPC are four fifths calls with broken messages and one fifth broken frames. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 1250);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 /** Connections at a time. */
 const WORKERS = 8;
 /** What is not closed by then hangs; bounds the test, and is far beyond what a busy machine needs. */
 const PATIENCE_MS = 30_000;
-const LONG = { timeout: 3_600_000 };
+const LONG = { timeout: 4 * 3_600_000 };
 
 const repository = makeRepository({
   ...identityModel('numbers', [['TYPE_INT32', '4']]),
@@ -81,7 +82,7 @@ async function fuzz(
   input: (random: Random) => { bytes: Buffer; check(answer: Buffer): void },
   port: number,
 ) {
-  let left = runs;
+  let left = Math.ceil(runs);
   const worker = async (): Promise<void> => {
     while (left > 0) {
       const seed = SEED + left--;
@@ -113,7 +114,7 @@ function memoryInUse(): number {
 test('HTTP/1.1: every input ends in answers and a closed connection', LONG, async () => {
   const before = memoryInUse();
   await fuzz(
-    RUNS / 2,
+    RUNS,
     (random) => {
       const whole = random.below(10) === 0;
       const seed = random.pick(HTTP_SEEDS);
@@ -159,7 +160,7 @@ test('gRPC: every call with a broken message is ended', LONG, async () => {
   const before = memoryInUse();
   const calls = 5;
   await fuzz(
-    RUNS / 2 / calls,
+    (RUNS * 4) / 5 / calls,
     (random) => {
       const parts: Buffer[] = [OPENING];
       for (let i = 0; i < calls; i++) {
@@ -193,7 +194,7 @@ test('HTTP/2: broken frames end in answers or a closed connection', LONG, async 
     frame(9, 4, 1, Buffer.alloc(3)),
   ];
   await fuzz(
-    RUNS / 4,
+    RUNS / 5,
     (random) => {
       const parts = Array.from({ length: 1 + random.below(4) }, () => random.pick(seeds));
       return {
