@@ -89,7 +89,7 @@ async function runConnection(transport: Transport, depth: number, maker: Maker):
   patience.abort();
   for (const ask of connection.waiting) {
     if (reason === undefined) counts.lost(ask);
-    else counts.failed(ask, reason);
+    else counts.failed(ask, `${transport}: ${reason}`);
   }
   connection.close();
   return reason === undefined;
