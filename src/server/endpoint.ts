@@ -29,6 +29,12 @@ export interface EndpointKind {
   readonly protocol: 'h2' | 'http/1.1';
 }
 
+/**
+ * Connections that may wait to be accepted; the system's own limit holds too. With Node's default of 511 a thousand clients that come at
+ * once overflow it while the server is busy, and some of them are reset a minute later although they believe to be connected.
+ */
+const BACKLOG = 4096;
+
 /** One listening socket and its connections. */
 export class Endpoint {
   readonly address: string;
@@ -71,12 +77,15 @@ export class Endpoint {
       const { server } = listener;
       server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, where)));
       const { reusePort = false } = options;
-      server.listen({ host: options.address, port: options.port, ...(reusePort ? { reusePort } : {}) }, () => {
-        server.removeAllListeners('error');
-        // After the start, errors of the listening socket concern one connection attempt each.
-        server.on('error', () => {});
-        resolve(new Endpoint(listener, serve, options.address, kind.idleGraceMs ?? 0));
-      });
+      server.listen(
+        { host: options.address, port: options.port, backlog: BACKLOG, ...(reusePort ? { reusePort } : {}) },
+        () => {
+          server.removeAllListeners('error');
+          // After the start, errors of the listening socket concern one connection attempt each.
+          server.on('error', () => {});
+          resolve(new Endpoint(listener, serve, options.address, kind.idleGraceMs ?? 0));
+        },
+      );
     });
   }
 
