@@ -96,7 +96,9 @@ test('garbage on the stream is a FrameFault or frames, and never makes memory th
       checkKind(reader.u8());
       readParameters(reader);
     });
-    const before = process.memoryUsage().arrayBuffers;
+    // Asking for the memory takes longer than a hundred inputs.
+    const looks = i % 128 === 0;
+    const before = looks ? process.memoryUsage().arrayBuffers : 0;
     try {
       for (let chunk = random.between(1, 4); chunk > 0; chunk--) {
         splitter.push(Buffer.from(Array.from({ length: random.between(1, 40) }, () => random.between(0, 255))));
@@ -105,7 +107,7 @@ test('garbage on the stream is a FrameFault or frames, and never makes memory th
       if (!(reason instanceof FrameFault)) throw new Error(`input ${i} of seed 23: ${reason}`, { cause: reason });
       faults++;
     }
-    assert.ok(process.memoryUsage().arrayBuffers - before < 4 << 20);
+    if (looks) assert.ok(process.memoryUsage().arrayBuffers - before < 4 << 20);
   }
   assert.ok(faults > INPUTS / 2);
 });
