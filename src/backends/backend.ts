@@ -88,6 +88,11 @@ export interface BackendInstance {
   readonly concurrency: number;
   /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
   readonly healthy?: boolean;
+  /**
+   * True: executing a request again has no other effect than executing it once. When a batch fails, its requests are then
+   * executed one by one, so that one that cannot be executed fails alone. Absent = false.
+   */
+  readonly repeatable?: boolean;
   /** Asks the model itself whether it is ready, where it has a say (else undefined); false also when it takes too long. */
   checkReady?(): Promise<boolean> | undefined;
   /**

@@ -58,6 +58,8 @@ export class SchedulerLab {
   readonly scheduler: Scheduler;
   readonly plan: ModelPlan;
   readonly runners: InstanceRunner[] = [];
+  /** Instances can execute requests again that failed. */
+  readonly repeatable: boolean;
   /** Names of instances that fail every batch at once and are not healthy. */
   readonly dead = new Set<string>();
   readonly #owner: TaskOwner;
@@ -65,7 +67,8 @@ export class SchedulerLab {
   readonly #begin: number;
 
   /** `text`: a configuration without name, backend and instances. */
-  constructor(text: string, instances = 1) {
+  constructor(text: string, instances = 1, repeatable = false) {
+    this.repeatable = repeatable;
     this.#begin = this.clock.nowNs();
     const { config: read, errors } = readPbtxt(`name: "m" backend: "lab" ${text}`);
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
@@ -135,6 +138,7 @@ export class SchedulerLab {
     return {
       name,
       concurrency: 1,
+      repeatable: this.repeatable,
       get healthy() {
         return !dead.has(name);
       },

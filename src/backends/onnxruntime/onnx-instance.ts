@@ -30,6 +30,8 @@ export interface InstancePlaces {
 /** One instance of an ONNX model. */
 export class OnnxInstance implements BackendInstance {
   readonly name: string;
+  /** A graph has no memory: states of sequences are handed over only by a run that succeeded. */
+  readonly repeatable = true;
   readonly #batches: boolean;
   readonly #ragged: ReadonlySet<string>;
   readonly #unfeedable: ReadonlySet<string>;

@@ -253,3 +253,30 @@ test('a request with a batch of 0 rows shares a batch with no other', async () =
   assert.deepEqual(await behindBusy(text, arrivals), ['a b', 'none', 'c d']);
   assert.deepEqual(await behindBusy(dynamic(''), arrivals), ['a b', 'none', 'c d']);
 });
+
+suite('a batch that fails', () => {
+  const arrivals = [...each(1, 'a b'), ...each(1, 'bad', { fails: true }), ...each(1, 'c'), ...each(300, 'later')];
+
+  test('is executed again one by one where that has no other effect, so that the bad request fails alone', async () => {
+    const lab = new SchedulerLab(dynamic(''), 1, true);
+    const batches = await lab.batches([busy(), ...arrivals]);
+    assert.deepEqual(batches, ['busy', 'a b bad c', 'a', 'b', 'bad', 'c', 'later']);
+    assert.deepEqual(
+      lab.answers.filter(({ code }) => code !== undefined).map(({ id }) => id),
+      ['bad'],
+    );
+    assert.equal(lab.answers.length, 6);
+    const { successCount, failures, executionCount } = lab.statistics;
+    assert.deepEqual([successCount, failures.BACKEND, executionCount], [5, 1, 5]);
+    assert.equal(lab.runners[0]!.inFlight, 0);
+  });
+
+  test('fails as a whole where the model may remember what it was given', async () => {
+    const lab = new SchedulerLab(dynamic(''));
+    await lab.batches([busy(), ...arrivals]);
+    assert.deepEqual(
+      lab.answers.filter(({ code }) => code !== undefined).map(({ id }) => id),
+      ['a', 'b', 'bad', 'c'],
+    );
+  });
+});

@@ -92,7 +92,7 @@ export class InstanceRunner {
     }
   }
 
-  #execute(tasks: readonly BatchItem[], done: () => void): void {
+  #execute(tasks: readonly BatchItem[], done: () => void, isRepeat = false): void {
     let log: RequestLog | undefined;
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;
@@ -104,17 +104,39 @@ export class InstanceRunner {
     try {
       result = this.instance.execute(tasks);
     } catch (reason) {
-      this.#fail(tasks, reason, done);
+      this.#fail(tasks, reason, done, isRepeat);
       return;
     }
     if (!(result instanceof Promise)) {
-      this.#finish(tasks, result, done);
+      this.#finish(tasks, result, done, isRepeat);
       return;
     }
     result.then(
-      (times) => this.#finish(tasks, times, done),
-      (reason) => this.#fail(tasks, reason, done),
+      (times) => this.#finish(tasks, times, done, isRepeat),
+      (reason) => this.#fail(tasks, reason, done, isRepeat),
     );
+  }
+
+  /** Executes the requests of a batch that failed one by one; the instance stays taken meanwhile. */
+  #executeAlone(tasks: readonly BatchItem[], done: () => void): void {
+    let next = 0;
+    const step = (): void => {
+      const task = tasks[next++];
+      if (task !== undefined) {
+        // After a turn of the event loop: an instance on the main thread must not keep it for all of them.
+        this.#execute([task], () => this.#clock.nextTurn(step), true);
+        return;
+      }
+      this.#free();
+      done();
+    };
+    step();
+  }
+
+  /** Rows of a batch with null requests have their places, so such a batch is not taken apart. */
+  #canRepeat(tasks: readonly BatchItem[]): boolean {
+    if (tasks.length < 2 || this.instance.repeatable !== true || !this.healthy) return false;
+    return tasks.every((task) => !(task instanceof NullRequest) && !task.finished);
   }
 
   #free(): void {
@@ -123,8 +145,8 @@ export class InstanceRunner {
     if (this.#inFlight === 0 && this.#onIdle !== undefined) this.#onIdle();
   }
 
-  #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void): void {
-    this.#free();
+  #finish(tasks: readonly BatchItem[], times: ExecutionTimes, done: () => void, isRepeat: boolean): void {
+    if (!isRepeat) this.#free();
     const end = this.#clock.nowNs();
     const inputNs = span(times.computeStart, times.inputEnd);
     const inferNs = span(times.inputEnd, times.outputStart);
@@ -159,8 +181,12 @@ export class InstanceRunner {
     done();
   }
 
-  #fail(tasks: readonly BatchItem[], reason: unknown, done: () => void): void {
-    this.#free();
+  #fail(tasks: readonly BatchItem[], reason: unknown, done: () => void, isRepeat: boolean): void {
+    if (this.#canRepeat(tasks)) {
+      this.#executeAlone(tasks, done);
+      return;
+    }
+    if (!isRepeat) this.#free();
     const error = TritonError.from(reason);
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;
