@@ -113,3 +113,50 @@ test('the telemetry of onnxruntime-node is off, unless the user has set it', () 
   assert.equal(valueWith({}), '1\n');
   assert.equal(valueWith({ ORT_DISABLE_TELEMETRY: '0' }), '0\n');
 });
+
+const ALONE = ['--net', '--', 'sh', '-c', 'ip link set lo up 2>/dev/null || ifconfig lo up; exec "$@"', 'sh'];
+
+test('a server without any network but loopback starts, answers and stops as any other', async (t) => {
+  const probe = [
+    ...ALONE,
+    process.execPath,
+    '-e',
+    "require('net').connect(1, '127.0.0.1').on('error', (e) => console.log(e.code))",
+  ];
+  if (spawnSync('unshare', probe).stdout?.toString().trim() !== 'ECONNREFUSED') {
+    console.error(
+      '\n*** SKIPPED: no network namespaces for this user: the server without a network is not tested ***\n',
+    );
+    t.skip('no network namespaces');
+    return;
+  }
+  const repository = makeRepository({ 'm/1/model.onnx': MODEL });
+  const home = freshHome();
+  try {
+    // The client has to be in the namespace, too: one process starts the server there, asks it and stops it.
+    const script = `
+      const child = require('child_process').spawn(process.execPath, [${JSON.stringify(PROGRAM)}, 'serve',
+        '--model-repository=${repository.path}', '--http-port=0', '--grpc-port=0', '--metrics-port=0']);
+      let text = '';
+      child.stdout.on('data', async (part) => {
+        const had = /HTTPService at/.test(text);
+        text += part;
+        const port = /HTTPService at [^"]*:(\\d+)/.exec(text)?.[1];
+        if (had || port === undefined) return;
+        const input = { name: 'IN', datatype: 'FP32', shape: [1, 4], data: [1, -1, 2, -2] };
+        const body = JSON.stringify({ inputs: [input] });
+        const response = await fetch('http://127.0.0.1:' + port + '/v2/models/m/infer', { method: 'POST', body });
+        console.log(response.status, JSON.stringify((await response.json()).outputs[0].data));
+        child.kill('SIGTERM');
+      });
+      child.on('close', (status) => console.log('exit', status));`;
+    const { stdout, stderr } = spawnSync('unshare', [...ALONE, process.execPath, '-e', script], {
+      env: home.env,
+      timeout: 120_000,
+    });
+    assert.equal(stdout.toString(), '200 [1,0,2,0]\nexit 0\n', stderr.toString());
+  } finally {
+    home.remove();
+    repository.remove();
+  }
+});

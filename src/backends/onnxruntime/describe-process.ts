@@ -53,8 +53,10 @@ class Describer {
       job?.resolve(reply);
       this.#onIdle(this);
     });
+    let gone = false;
     const end = (text: string): void => {
-      onEnd(this);
+      if (!gone) onEnd(this);
+      gone = true;
       this.#settle()?.reject(new TritonError('INTERNAL', text));
     };
     this.#child.on('error', (reason) => end(`the process that opens models could not be used: ${reason.message}`));
@@ -75,9 +77,10 @@ class Describer {
     });
   }
 
-  /** Ends the process, which must be idle. */
+  /** Ends the process, which must be idle; it is given nothing from here on. */
   end(): void {
     clearTimeout(this.#timer);
+    remove(this);
     this.#wait(true);
     this.#child.kill('SIGKILL');
   }
@@ -111,8 +114,13 @@ let running = 0;
 
 // A program that has nothing else to do ends without waiting for idle processes, and leaves none behind.
 process.on('beforeExit', () => {
-  for (const describer of idle.splice(0)) describer.end();
+  for (const describer of [...idle]) describer.end();
 });
+
+function remove(describer: Describer): void {
+  const index = idle.indexOf(describer);
+  if (index >= 0) idle.splice(index, 1);
+}
 
 function next(describer?: Describer): void {
   const job = waiting.shift();
@@ -126,8 +134,7 @@ function next(describer?: Describer): void {
     running++;
     new Describer(next, (ended) => {
       running--;
-      const index = idle.indexOf(ended);
-      if (index >= 0) idle.splice(index, 1);
+      remove(ended);
       next();
     }).run(job);
   } else waiting.unshift(job);

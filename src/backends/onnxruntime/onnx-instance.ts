@@ -37,6 +37,8 @@ export class OnnxInstance implements BackendInstance {
   readonly #unfeedable: ReadonlySet<string>;
   readonly #batchInputs: ModelConfig['batch_input'];
   readonly #scattered: ReadonlyMap<string, ScatteredOutput>;
+  /** Configured shapes of a model without batches, which its scalar outputs have on the wire. */
+  readonly #scalarShapes: ReadonlyMap<string, readonly number[]>;
   readonly #stateOutputs: readonly string[];
   readonly #withStates = new WeakMap<readonly string[], readonly string[]>();
   readonly #places: InstancePlaces;
@@ -53,6 +55,9 @@ export class OnnxInstance implements BackendInstance {
     this.#unfeedable = unfeedable;
     this.#batchInputs = config.batch_input;
     this.#scattered = scatteredOutputs(config);
+    this.#scalarShapes = new Map(
+      config.max_batch_size > 0 ? [] : config.output.map(({ name, dims }) => [name, dims.map(Number)]),
+    );
     this.#stateOutputs = [...new Set(config.sequence_batching?.state.map((state) => state.output_name))];
     this.#places = places;
   }
@@ -73,7 +78,7 @@ export class OnnxInstance implements BackendInstance {
     const { main } = this.#places;
     if (!main?.accepts(batch)) return this.#runInThread(batch, outputs);
     const result = main.run(this.#withBatchInputs(gatherInputs(batch, this.#ragged), batch), outputs);
-    scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
+    scatterOutputs(batch, this.#withoutScalars(result.outputs), this.#batches, this.#scattered);
     return result.times;
   }
 
@@ -93,12 +98,23 @@ export class OnnxInstance implements BackendInstance {
     this.#runNs = 0.8 * this.#runNs + 0.2 * runNs;
     placement.ran(runNs);
     main?.learn(batch, runNs);
-    scatterOutputs(batch, result.outputs, this.#batches, this.#scattered);
+    scatterOutputs(batch, this.#withoutScalars(result.outputs), this.#batches, this.#scattered);
     return result.times;
   }
 
   #withBatchInputs(inputs: readonly Tensor[], batch: readonly ExecutionRequest[]): readonly Tensor[] {
     return this.#batchInputs.length === 0 ? inputs : [...inputs, ...batchInputTensors(this.#batchInputs, batch)];
+  }
+
+  /** Outputs that the model gives as scalars get the shape that the configuration says, which has one element, too. */
+  #withoutScalars(outputs: readonly Tensor[]): readonly Tensor[] {
+    for (let i = 0; i < outputs.length; i++) {
+      const output = outputs[i]!;
+      const shape = output.shape.length === 0 ? this.#scalarShapes.get(output.name) : undefined;
+      if (shape !== undefined && shape.length > 0 && shape.every((dim) => dim === 1))
+        return this.#withoutScalars(outputs.with(i, { ...output, shape: [...shape] }));
+    }
+    return outputs;
   }
 
   /** Outputs that some request of the batch wants, and states, in byte order of their names, as the server's responses have them. */

@@ -127,6 +127,24 @@ for (const mode of ['auto', 'off'] as const) {
       await close();
     });
 
+    test('a scalar output has the configured shape', async () => {
+      const keep = block(5, block(1, 'keepdims'), integer(3, 0), integer(20, 2));
+      const sum = onnxModel({
+        inputs: [{ name: 'IN', type: 1, dims: [4] }],
+        outputs: [{ name: 'OUT', type: 1, dims: [] }],
+        graph: [node('ReduceSum', ['IN'], ['OUT'], keep)],
+      });
+      const { engine, log, close } = await start({ 'm/1/model.onnx': sum }, mode);
+      const model = engine.model('m', '');
+      const data = new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer);
+      const request = makeRequest([{ name: 'IN', datatype: 'FP32', shape: [4], data }]);
+      if (mode === 'auto') await earnMainThread(log, 'm', model, request);
+      const { outputs } = await infer(model, request);
+      assert.deepEqual(model.outputs[0]?.shape, [1]);
+      assert.deepEqual([outputs[0]?.shape, new Float32Array(new Uint8Array(outputs[0]!.data).buffer)[0]], [[1], 10]);
+      await close();
+    });
+
     test('zero elements', async () => {
       const { engine, close } = await start({ 'm/1/model.onnx': identity(INT32, ['N', 'M']) }, mode);
       const response = await infer(engine.model('m', ''), makeRequest([int32('IN', [1, 0], [])]));
