@@ -14,7 +14,8 @@ let watching = false;
 export function atProcessEnd(cleanUp: () => void): () => void {
   if (!watching) {
     watching = true;
-    process.on('exit', cleanUpNow);
+    // Before other listeners, which may look at what is left.
+    process.prependListener('exit', cleanUpNow);
   }
   // An own object, so that one function may be registered twice.
   const entry = (): void => cleanUp();
