@@ -35,6 +35,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
     remedy: 'Rename the folder; letters, digits and . _ - ~ are safe.',
   },
   // Reading the configuration
+  'model-unreadable': {
+    about: 'A model can be examined.',
+    remedy: 'Read the message; take the model out of the repository until it is put right.',
+  },
   'model-file-outside': {
     about: "A model's file lies in its version's directory.",
     remedy: 'Put the file into the version directory, or a link to it.',

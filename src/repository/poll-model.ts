@@ -63,7 +63,7 @@ export async function pollModel(directory: string, name: string, options: PollOp
   const read = await readConfig(directory, configPath, options);
   const base = { name, directory, configPath, recognised: false, given: read.config, ...read };
   if (read.faults.length > 0) return base;
-  const faults: Fault[] = [...(await agentFaults(read.config, options))];
+  let faults: readonly Fault[] = await agentFaults(read.config, options);
   let config = read.config;
   try {
     config = completeBackendFields(config, name, await firstVersionEntries(directory));
@@ -71,10 +71,10 @@ export async function pollModel(directory: string, name: string, options: PollOp
     return { ...base, faults: [...faults, faultOf(reason, 'backend-unknown', ['backend'])] };
   }
   config = normalizeModelConfig(config);
-  faults.push(...validateModelConfig(config));
-  if (!options.autoComplete) faults.push(...validateModelIO(config));
+  // Joined, not spread into a call: a hostile configuration has more faults than a call takes arguments.
+  faults = faults.concat(validateModelConfig(config), options.autoComplete ? [] : validateModelIO(config));
   if (config.name !== name) {
-    faults.push({
+    faults = faults.concat({
       rule: 'directory-name',
       code: 'INVALID_ARG',
       message: `unexpected directory name '${name}' for model '${config.name}', directory name must equal model name`,
@@ -83,7 +83,7 @@ export async function pollModel(directory: string, name: string, options: PollOp
     });
   }
   if (!staysInside(config.default_model_filename)) {
-    faults.push({
+    faults = faults.concat({
       rule: 'model-file-outside',
       code: 'INVALID_ARG',
       message: `default_model_filename '${config.default_model_filename}' of model '${config.name}' leaves the version directory`,

@@ -41,17 +41,28 @@ export async function validateRepositories(
     }
   }
   const names = [...places.keys()].sort(compareBytes);
-  findings.push(...names.flatMap((name) => nameDoubts(name, places.get(name) as string[])));
+  for (const name of names) findings.push(...nameDoubts(name, places.get(name) as string[]));
   const models = new Map<string, ValidatedModel>();
+  const failed = new Set<string>();
   await forEach(names, async (name) => {
     const [first, ...others] = places.get(name) as [string, ...string[]];
-    if (others.length === 0) models.set(name, await validateModel(joinPath(first, name), name, options));
+    if (others.length > 0) return;
+    const directory = joinPath(first, name);
+    try {
+      models.set(name, await validateModel(directory, name, options));
+    } catch (reason) {
+      // Whatever is wrong with one model, the others are judged.
+      const { message } = TritonError.from(reason);
+      findings.push({ severity: 'error', rule: 'model-unreadable', message, file: directory, model: name });
+      failed.add(name);
+    }
   });
   checkEnsembles(models);
   for (const name of names) {
     const model = models.get(name);
+    if (model === undefined && failed.has(name)) continue;
     if (model === undefined) findings.push(duplicate(name, places.get(name) as string[]));
-    else findings.push(...model.findings);
+    else for (const finding of model.findings) findings.push(finding);
   }
   return { repositories, models: names, findings: gatherHostFindings(findings), judged: models };
 }

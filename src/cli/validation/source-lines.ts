@@ -3,6 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { Position } from '../../modelconfig/finding.js';
 
 const TAB_WIDTH = 8;
+/** Longer lines, in bytes, are shown in part. */
+const LONGEST_LINE = 2000;
+/** Bytes of such a line that are shown. */
+const SHOWN = 160;
 
 /** A line as it is printed, with the place of its finding. */
 export interface SourceLine {
@@ -42,8 +46,16 @@ function splitLines(bytes: Buffer): readonly Buffer[] {
   return lines;
 }
 
+/** The part of an endless line around the place; `units` still count from the start of the line. */
+function expandPart(line: Buffer, column: number): SourceLine {
+  const start = Math.max(0, column - SHOWN / 2);
+  const part = expand(line.subarray(start, start + SHOWN), column - start);
+  return { ...part, units: line.toString('utf8', 0, column).length };
+}
+
 /** Columns count bytes, and a tab moves to the next multiple of 8. */
 function expand(line: Buffer, column: number): SourceLine {
+  if (line.length > LONGEST_LINE) return expandPart(line, column);
   let at = 0;
   let caret = -1;
   let units = 0;
