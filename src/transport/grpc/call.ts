@@ -284,7 +284,10 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   }
 
   #refuseForMemory(): void {
-    this.#abandon(Status.UNAVAILABLE, 'the server holds too many bytes of requests; try again later');
+    this.#abandon(
+      Status.UNAVAILABLE,
+      'the server holds too many bytes of requests (--request-memory-limit); try again later',
+    );
   }
 
   #refuse(fault: MessageFault): void {
