@@ -48,11 +48,14 @@ describe('httpRequest', () => {
 
   it('a body that is not read, and one that is given up, harm nobody', async () => {
     handler = (socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(100_000)}`);
+    const unread: { destroy(): void }[] = [];
     for (let i = 0; i < 20; i++) {
       const { body } = await httpRequest(url);
       if (i % 2 === 0) body.destroy();
+      else unread.push(body);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+    for (const body of unread) body.destroy();
   });
 
   it('what is not HTTP, and a connection that ends at once, are errors', async () => {

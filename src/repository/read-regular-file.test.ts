@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   openRegularFile,
   openRegularFileSync,
@@ -13,9 +13,17 @@ import {
   requireRegularFile,
 } from './read-regular-file.js';
 
+const folders: string[] = [];
+
 function folder(): string {
-  return mkdtempSync(path.join(tmpdir(), 'regular-'));
+  const made = mkdtempSync(path.join(tmpdir(), 'regular-'));
+  folders.push(made);
+  return made;
 }
+
+after(() => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
 
 test('pipes, sockets, devices and directories are refused without blocking, whichever way they are read', async (t) => {
   const here = folder();

@@ -98,6 +98,8 @@ test('a body is held until its response is complete, or its client has gone', as
     (_request, reply) => {
       assert.equal(reply.hold(1_000_000), true);
       assert.equal(reply.hold(10_000_000), false);
+      // Somebody works on the response who would stop.
+      reply.onClose(() => {});
       replies.push(() => reply.send(200, []));
     },
     { requestBudget },
@@ -152,6 +154,24 @@ test('a client that closes while it waits has gone; one that only ended its side
     if (!socket.closed) await once(socket, 'close');
     assert.equal(text.endsWith('late'), halfClose);
   }
+});
+
+test('a response that nobody would stop is sent to a peer that has ended its side', async (t) => {
+  const port = await listen(
+    t,
+    (_request, reply) => {
+      setTimeout(() => reply.send(200, [], Buffer.from('soon')), 50);
+    },
+    {},
+  );
+  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  assert.match(text, /^HTTP\/1\.1 200 .*soon$/s);
 });
 
 test('peers that stop, or trickle, inside a head or a body are cut; those that wait or idle are not', async (t) => {

@@ -1,4 +1,12 @@
 import { Duplex } from 'node:stream';
+import { after } from 'node:test';
+
+/** Every socket of the test file: nobody else closes those that a test leaves open, and connections have timers. */
+const sockets = new Set<MemorySocket>();
+
+after(() => {
+  for (const socket of sockets) socket.destroy();
+});
 
 /** The server's end of a connection without a network: what the peer sends is put in, what it gets is collected. */
 export class MemorySocket extends Duplex {
@@ -6,6 +14,7 @@ export class MemorySocket extends Duplex {
 
   constructor() {
     super({ allowHalfOpen: true });
+    sockets.add(this);
   }
 
   override _read(): void {}

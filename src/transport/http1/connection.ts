@@ -220,11 +220,16 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     }
   }
 
-  /** The peer sends no more. With `halfClose` an answer still has a reader, but one that goes on and on has not. */
+  /**
+   * The peer sends no more: it has closed the connection, or only its side of it; the socket does not say which. With
+   * `halfClose` it still gets its response, unless that goes on and on. Without, it counts as gone where there is work to
+   * save; a response that nobody would stop comes soon, and is sent.
+   */
   #onEnd(): void {
     this.#peerEnded = true;
     if (this.#state === State.ANSWER) {
-      if (this.#reply?.streaming || !this.#options.halfClose) this.#socket.destroy();
+      const reply = this.#reply;
+      if (reply?.streaming || (reply?.awaited && !this.#options.halfClose)) this.#socket.destroy();
     } else if (this.#state === State.DISCARD) this.#socket.end();
     else this.#endAndDiscard();
   }

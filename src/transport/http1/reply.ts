@@ -59,6 +59,11 @@ export class Reply implements Http1Reply {
     return this.#state === State.CHUNKED;
   }
 
+  /** Whether somebody works on the response who would stop if the peer went away. */
+  get awaited(): boolean {
+    return this.#listeners !== undefined;
+  }
+
   send(status: number, headers: HeaderList, body?: Uint8Array | readonly Uint8Array[]): void {
     if (this.#state !== State.OPEN) return;
     const parts = body === undefined ? [] : body instanceof Uint8Array ? [body] : body;
