@@ -88,3 +88,21 @@ test('requests that the server holds have a budget over all front ends, which th
     repository.remove();
   }
 });
+
+test('a body that is larger than the budget is refused with the reason, and counted', async () => {
+  const repository = makeRepository({ ...identityModel('quick', [['TYPE_INT32', '-1']]) });
+  const server = await startTestServer([repository.path], ['--request-memory-limit=100000']);
+  try {
+    const answer = await httpRequest(server.http, 'POST', '/v2/models/quick/infer', 'x'.repeat(200_000));
+    assert.equal(answer.status, 503);
+    assert.match(
+      answer.text,
+      /--request-memory-limit allows\. Try again later, send a smaller request, or raise the limit/,
+    );
+    const metrics = await httpRequest(server.metrics, 'GET', '/metrics');
+    assert.match(metrics.text, /\nnv_request_memory_refused 1\n/);
+  } finally {
+    await server.stop();
+    repository.remove();
+  }
+});

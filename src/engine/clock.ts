@@ -34,7 +34,7 @@ export interface Clock {
 }
 
 /** Node's timers run at once when they are set to more, which clients and configurations may ask for. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock and the timers of the process. */
 export const SYSTEM_CLOCK: Clock = {

@@ -97,7 +97,7 @@ export async function startServer(
   const metrics = options.metrics.enabled
     ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes, () => ({
         logRecords: log.dropped,
-        requests: requestMemory.refused,
+        requests: budgets.requests.refused,
       }))
     : undefined;
   const endpoints = await startEndpoints(context, engine, metrics);

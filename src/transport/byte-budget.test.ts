@@ -6,6 +6,7 @@ test('A budget refuses what exceeds it, takes nothing then, and has room again f
   const budget = new ByteBudget(100);
   assert.equal(budget.take(60), true);
   assert.equal(budget.take(41), false);
+  assert.equal(budget.refused, 1);
   assert.equal(budget.used, 60);
   assert.equal(budget.take(40), true);
   budget.give(60);

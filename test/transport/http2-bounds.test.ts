@@ -322,7 +322,7 @@ test('what is inflated is bounded by message, and counted while it is', async ()
   const peer = await connect({ requestBudget });
   await peer.socket.feed(Buffer.concat([request(1), request(3), request(5)]));
   await until(() => peer.connection.inFlight === 2, 'one of three was refused');
-  assert.ok(peer.socket.received.includes('the server holds too many bytes of requests'));
+  assert.ok(peer.socket.received.includes('the requests that the server holds leave no room for this one'));
   await until(() => requestBudget.used === 20_000_000, 'the others were inflated');
   peer.connection.destroy();
   await peer.connection.finished;

@@ -163,5 +163,8 @@ export function describeSeconds(config: ReadonlyMap<string, string>): number {
   const text = config.get(COMPLETION_TIMEOUT_KEY) ?? String(DEFAULT_DESCRIBE_SECONDS);
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= 1_000_000) return seconds;
-  throw invalidArg(`invalid value '${text}' for ${COMPLETION_TIMEOUT_KEY}, expected a number of seconds above 0`);
+  throw invalidArg(
+    `${COMPLETION_TIMEOUT_KEY} is a number of seconds above 0, up to 1000000: ` +
+      `--backend-config=onnxruntime,${COMPLETION_TIMEOUT_KEY}=${text}`,
+  );
 }

@@ -54,8 +54,16 @@ export const backend: Backend = {
 function inlineLimitNs(config: ReadonlyMap<string, string>): number {
   const mode = config.get(INLINE_EXECUTION_KEY) ?? 'auto';
   if (mode === 'off') return 0;
-  if (mode !== 'auto') throw invalidArg(`invalid value '${mode}' for ${INLINE_EXECUTION_KEY}, expected auto or off`);
+  if (mode !== 'auto')
+    throw invalidArg(
+      `${INLINE_EXECUTION_KEY} is auto or off: --backend-config=onnxruntime,${INLINE_EXECUTION_KEY}=${mode}`,
+    );
   const text = config.get(INLINE_LIMIT_KEY) ?? String(DEFAULT_INLINE_LIMIT_US);
-  if (!/^\d+$/.test(text)) throw invalidArg(`failed to convert '${text}' to integral number`);
+  if (!/^\d{1,9}$/.test(text)) {
+    throw invalidArg(
+      `${INLINE_LIMIT_KEY} is a whole number of microseconds from 0 to 999999999: ` +
+        `--backend-config=onnxruntime,${INLINE_LIMIT_KEY}=${text}`,
+    );
+  }
   return Number(text) * 1000;
 }

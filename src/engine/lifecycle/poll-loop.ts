@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from '../clock.js';
+
 /** Looks at the repositories at once and then again and again (spec: model repository, section 8.1, mode poll). */
 export class PollLoop {
   readonly #poll: () => Promise<void>;
@@ -13,7 +15,7 @@ export class PollLoop {
   constructor(poll: () => Promise<void>, seconds: number, whileBusy: () => Promise<void> = async () => {}) {
     this.#poll = poll;
     this.#whileBusy = whileBusy;
-    this.#intervalMs = seconds * 1000;
+    this.#intervalMs = Math.min(seconds * 1000, MAX_TIMER_MS);
   }
 
   start(): void {

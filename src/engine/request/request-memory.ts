@@ -21,15 +21,9 @@ const REQUEST_BYTES = 2048;
  */
 export class RequestMemory {
   readonly #budget: MemoryBudget;
-  #refused = 0;
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
-  }
-
-  /** Requests that were refused. */
-  get refused(): number {
-    return this.#refused;
   }
 
   /** Takes what a request costs, in bytes, for `release`. Throws UNAVAILABLE when there is not so much left. */
@@ -37,11 +31,10 @@ export class RequestMemory {
     let bytes = REQUEST_BYTES;
     for (let i = 0; i < inputs.length; i++) bytes += inputs[i]!.data.byteLength;
     if (this.#budget.take(bytes)) return bytes;
-    this.#refused++;
     throw new TritonError(
       'UNAVAILABLE',
       `${requestPrefix(id)}the requests that the server holds leave no room for one of ${bytes} bytes: together they may ` +
-        `have ${this.#budget.limit} (--request-memory-limit). Try again later`,
+        `have ${this.#budget.limit} (--request-memory-limit). Try again later, send a smaller request, or raise the limit`,
     );
   }
 

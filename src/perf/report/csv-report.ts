@@ -25,7 +25,7 @@ interface Column<Row> {
 
 /**
  * Writes the CSV files: the report and one for each model that the measured one calls (spec, section 14). Rows ascend
- * by throughput. A file that cannot be opened is left out without a word, as the original does.
+ * by throughput. A file that cannot be written costs nothing else: `warn` gets why, where the original is silent.
  */
 export function writeCsvReports(
   levels: readonly ReportedLevel[],
@@ -34,7 +34,7 @@ export function writeCsvReports(
 ): void {
   const file = context.options.reportFile;
   const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
-  write(file, csvReport(levels, context, warn));
+  write(file, csvReport(levels, context, warn), warn);
   const [first] = rows;
   for (const { name, version } of composingModelsOf(context.model)) {
     const found = first?.result.server?.composing.find(
@@ -45,7 +45,7 @@ export function writeCsvReports(
       const stats = row.result.server?.composing.find((each) => each.name === name && each.version === found.version);
       return stats === undefined ? [] : [{ ...row, stats }];
     });
-    write(`${name}_v${found.version}.${file}`, table(composingColumns(context, warn), composed));
+    write(`${name}_v${found.version}.${file}`, table(composingColumns(context, warn), composed), warn);
   }
 }
 
@@ -60,11 +60,11 @@ export function csvReport(
   return table(mainColumns(context, hasServer, warn), rows);
 }
 
-function write(file: string, text: string): void {
+function write(file: string, text: string, warn: (line: string) => void): void {
   try {
     writeFileSync(file, text);
-  } catch {
-    // The original says nothing either, and the figures are on the console.
+  } catch (reason) {
+    warn(`The report '${file}' (-f) could not be written: ${(reason as Error).message}`);
   }
 }
 

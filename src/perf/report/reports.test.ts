@@ -5,7 +5,7 @@ import { emptyServerStats, type ServerStats } from '../measure/server-stats.js';
 import type { WindowResult } from '../measure/window.js';
 import type { PerfModel } from '../model/perf-model.js';
 import { defaultPerfOptions } from '../options/perf-options.js';
-import { csvReport } from './csv-report.js';
+import { csvReport, writeCsvReports } from './csv-report.js';
 import { levelReport, passLine } from './level-report.js';
 import { settingsBlock } from './settings-block.js';
 import { summary } from './summary.js';
@@ -143,6 +143,14 @@ test('rows of the CSV file ascend by throughput', () => {
 2,2134.45,49,421,47,22,285,17,9,900,900,900,900
 `,
   );
+});
+
+test('a CSV file that cannot be written is reported', () => {
+  const warnings: string[] = [];
+  const options = { ...context.options, reportFile: '/dev/null/report.csv' };
+  writeCsvReports([{ level: 1, result: result(20) }], { ...context, options }, (line) => warnings.push(line));
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0]!, /^The report '\/dev\/null\/report.csv' \(-f\) could not be written: ENOTDIR/);
 });
 
 test('the summary has a line for each level', () => {

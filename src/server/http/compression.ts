@@ -1,12 +1,10 @@
 import { createUnzip, deflate, gzip } from 'node:zlib';
 import { invalidArg, TritonError } from '../../protocol/error.js';
+import { NO_REQUEST_MEMORY } from '../../transport/byte-budget.js';
 import type { Http1Reply } from '../../transport/http1/http1-api.js';
 
 /** Bytes that come out in one piece. */
 const CHUNK_SIZE = 64 * 1024;
-const NO_ROOM =
-  'the server holds as many bytes of requests as it may (--request-memory-limit), there is no room to decompress ' +
-  'another; try again later';
 
 /** Encodings of an answer. */
 export type ResponseEncoding = 'identity' | 'gzip' | 'deflate';
@@ -39,7 +37,7 @@ export function decompress(
       size += chunk.length;
       if (size <= maxSize && !reply.hold(chunk.length)) {
         stream.destroy();
-        reject(new TritonError('UNAVAILABLE', NO_ROOM));
+        reject(new TritonError('UNAVAILABLE', NO_REQUEST_MEMORY));
         return;
       }
       if (size <= maxSize) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
+import { MAX_TIMER_MS } from '../../engine/clock.js';
 
 /** Use of CPU and memory, renewed twice per interval; 0 before the first renewal (spec: runtime, section 8.3). */
 export class MachineGauges {
@@ -10,7 +11,7 @@ export class MachineGauges {
   readonly #timer: NodeJS.Timeout;
 
   constructor(intervalMs: number) {
-    this.#timer = setInterval(() => this.#renew(), Math.max(intervalMs / 2, 1));
+    this.#timer = setInterval(() => this.#renew(), Math.min(Math.max(intervalMs / 2, 1), MAX_TIMER_MS));
     this.#timer.unref();
   }
 

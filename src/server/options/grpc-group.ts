@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, oneOf, option, pattern, positive, type Setter, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { BadOption, parseBool, parseInt32, parseInt64, parsePort } from './parse-value.js';
+import { BadOption, parseBool, parseByteCount, parseInt32, parsePort, parseTimeoutMs } from './parse-value.js';
 import type { CompressionLevel } from './server-options.js';
 import { tlsOptions } from './tls-options.js';
 
@@ -8,14 +8,6 @@ const GRPC = 'GRPC';
 
 const milliseconds = (name: string, set: Setter<number>, help: string): OptionSpec =>
   option(GRPC, name, 'integer', parseInt32, set, help);
-
-const positiveSize =
-  (name: string) =>
-  (value: string): number => {
-    const size = parseInt64(value);
-    if (size < 1) throw new BadOption(`--${name} must be at least 1 byte, not ${value}.`);
-    return size;
-  };
 
 /** Options of the gRPC front end. */
 export const GRPC_OPTIONS: readonly OptionSpec[] = [
@@ -131,7 +123,7 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
     GRPC,
     'grpc-max-inflated-size',
     'integer',
-    positiveSize('grpc-max-inflated-size'),
+    parseByteCount,
     (d, v) => (d.grpc.maxInflatedSize = v),
     'Largest request message that comes compressed, in bytes after decompression. Default 268435456.',
   ),
@@ -139,18 +131,24 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
     GRPC,
     'grpc-connection-max-backlog',
     'integer',
-    positiveSize('grpc-connection-max-backlog'),
+    parseByteCount,
     (d, v) => (d.grpc.connectionMaxBacklog = v),
     'Bytes of responses that may wait for one connection to read them; further requests and responses are refused. Default 1073741824.',
   ),
-  milliseconds(
+  option(
+    GRPC,
     'grpc-read-timeout',
-    (d, v) => (d.grpc.readTimeoutMs = Math.max(v, 0)),
+    'integer',
+    parseTimeoutMs,
+    (d, v) => (d.grpc.readTimeoutMs = v),
     'Milliseconds after which a request that is incomplete and makes no progress ends, and in which each frame must be complete. 0 = no limit. Default 60000.',
   ),
-  milliseconds(
+  option(
+    GRPC,
     'grpc-write-timeout',
-    (d, v) => (d.grpc.writeTimeoutMs = Math.max(v, 0)),
+    'integer',
+    parseTimeoutMs,
+    (d, v) => (d.grpc.writeTimeoutMs = v),
     'Milliseconds after which a response of which the client takes nothing is dropped. 0 = no limit. Default 300000.',
   ),
   {

@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, option, pattern, positive, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { BadOption, parseBool, parseInt32, parsePort } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parsePort, parseTimeoutSeconds } from './parse-value.js';
 import { tlsOptions } from './tls-options.js';
 
 const HTTP = 'HTTP';
@@ -53,10 +53,10 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     HTTP,
     'http-client-timeout',
     'integer',
-    clientTimeout,
+    parseTimeoutSeconds,
     (d, v) => (d.http.clientTimeoutSeconds = v),
     'Seconds without progress after which a client is cut that has sent a part of a request, or does not read its ' +
-      'response; 0 = never. Default 60.',
+      'response. 0 = never. Default 60.',
   ),
   option(
     HTTP,
@@ -87,15 +87,6 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     },
   },
 ];
-
-function clientTimeout(value: string): number {
-  const seconds = parseInt32(value);
-  // The longest that a timer of Node can wait is 2^31 - 1 ms.
-  if (seconds < 0 || seconds > 2_000_000) {
-    throw new BadOption(`--http-client-timeout wants seconds from 0 to 2000000, got ${value}`);
-  }
-  return seconds;
-}
 
 function corsOrigin(value: string): string {
   if (value === '*') return value;

@@ -1,5 +1,5 @@
 import { checked, type OptionSpec, oneOf, option, type Setter, text } from './option-spec.js';
-import { BadOption, parseBool, parseInt32 } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parseTimeoutSeconds } from './parse-value.js';
 import type { ModelControlMode } from './server-options.js';
 
 const REPOSITORY = 'Model Repository';
@@ -96,16 +96,16 @@ export const MODEL_OPTIONS: readonly OptionSpec[] = [
     REPOSITORY,
     'model-completion-timeout',
     'integer',
-    parseInt32,
-    (d, v) => (d.modelCompletionSeconds = Math.max(v, 0)),
-    'Seconds that completing the configuration of a model from its files may take; then its load fails. 0 = any time. Default 120.',
+    parseTimeoutSeconds,
+    (d, v) => (d.modelCompletionSeconds = v),
+    'Seconds that completing the configuration of a model from its files may take; then its load fails. 0 = no limit. Default 120.',
   ),
   option(
     REPOSITORY,
     'model-unload-timeout',
     'integer',
-    parseInt32,
-    (d, v) => (d.modelUnloadSeconds = Math.max(v, 0)),
+    parseTimeoutSeconds,
+    (d, v) => (d.modelUnloadSeconds = v),
     'Seconds without a sign of life after which the process of an instance that should end is killed. 0 = never. Default 60.',
   ),
   option(

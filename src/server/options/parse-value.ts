@@ -36,6 +36,36 @@ function parseInteger(value: string, lowest: bigint, highest: bigint): number {
   return Number(number);
 }
 
+/** The longest time that a timer of Node can wait, in milliseconds and in whole seconds. */
+const LONGEST_MS = 2 ** 31 - 1;
+const LONGEST_SECONDS = Math.floor(LONGEST_MS / 1000);
+
+/**
+ * A parser for an option that Triton does not have: digits and nothing else, so that `1G` is not taken for 1 and `60s`
+ * not for 60. `unit` stands in the message, plural; `highest` must be exact as a double.
+ */
+function wholeNumber(unit: string, lowest: number, highest: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= lowest && number <= highest) return number;
+    throw new BadOption(
+      `Expected a whole number of ${unit} from ${lowest} to ${highest}, without a unit. Got ${value}`,
+    );
+  };
+}
+
+/** Bytes; 0 stands for no limit. */
+export const parseByteLimit = wholeNumber('bytes', 0, Number.MAX_SAFE_INTEGER);
+
+/** Bytes, at least one. */
+export const parseByteCount = wholeNumber('bytes', 1, Number.MAX_SAFE_INTEGER);
+
+/** Milliseconds that a timer can wait; 0 stands for no limit. */
+export const parseTimeoutMs = wholeNumber('milliseconds', 0, LONGEST_MS);
+
+/** Seconds that a timer can wait; 0 stands for no limit. */
+export const parseTimeoutSeconds = wholeNumber('seconds', 0, LONGEST_SECONDS);
+
 /** Like C's stod. */
 export function parseFloating(value: string): number {
   const number = Number.parseFloat(value);

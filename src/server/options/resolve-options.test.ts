@@ -19,6 +19,35 @@ function refusal(...args: string[]): string {
 
 const bad = (option: string, message: string): string => `Bad option: "--${option}".\n${message}`;
 
+test('numbers of options that Triton does not have are whole, in range, and without a unit', () => {
+  const bytes = 'bytes from 0 to 9007199254740991';
+  const seconds = 'seconds from 0 to 2147483';
+  const cases: [option: string, range: string, wrong: string[]][] = [
+    ['request-memory-limit', bytes, ['1G', '-1', '1e9', '', '0.5', ' 1', '9007199254740992']],
+    ['response-memory-limit', bytes, ['1G', '-1']],
+    ['stream-max-backlog', bytes, ['1MB', '-1']],
+    ['grpc-max-inflated-size', 'bytes from 1 to 9007199254740991', ['0', '64M']],
+    ['grpc-connection-max-backlog', 'bytes from 1 to 9007199254740991', ['0', '0.5']],
+    ['grpc-read-timeout', 'milliseconds from 0 to 2147483647', ['60s', '-1', '2147483648']],
+    ['grpc-write-timeout', 'milliseconds from 0 to 2147483647', ['1e3']],
+    // A timer of Node that should wait longer than 2^31 - 1 ms would end at once.
+    ['http-client-timeout', seconds, ['60s', '-1', '2147484']],
+    ['model-completion-timeout', seconds, ['120s', '-5', '2147484']],
+    ['model-unload-timeout', seconds, ['1.5', '2147484']],
+  ];
+  for (const [option, range, wrong] of cases) {
+    for (const value of wrong) {
+      const message = `Expected a whole number of ${range}, without a unit. Got ${value}`;
+      assert.equal(refusal(`--${option}=${value}`), bad(option, message).trimEnd());
+    }
+    const [low, high] = /from (\d+) to (\d+)/.exec(range)!.slice(1);
+    for (const value of [low, high]) {
+      const resolved = resolveOptions(['--model-repository=models', `--${option}=${value}`], () => {});
+      assert.equal(resolved.kind, 'serve', `--${option}=${value}`);
+    }
+  }
+});
+
 test('bad values are refused with the texts of the original', () => {
   const cases: [args: string[], message: string][] = [
     [['--nope=3'], "unrecognized option '--nope=3'"],

@@ -1,7 +1,7 @@
 import { PROTOCOL_VERSION } from '../../protocol/release.js';
 import { isLogFormat, type LogFormat } from '../log/format.js';
 import { type OptionSpec, option, text } from './option-spec.js';
-import { BadOption, parseBool, parseInt32, parseInt64 } from './parse-value.js';
+import { BadOption, parseBool, parseByteLimit, parseInt32 } from './parse-value.js';
 
 const LOGGING = 'Logging';
 
@@ -27,24 +27,24 @@ const SERVER: OptionSpec[] = [
     'Server',
     'stream-max-backlog',
     'integer',
-    parseInt64,
-    (d, v) => (d.streamMaxBacklog = Math.max(v, 0)),
+    parseByteLimit,
+    (d, v) => (d.streamMaxBacklog = v),
     'Bytes of responses that may wait for a client that reads its stream slowly; more end the stream. 0 = no limit. Default 268435456.',
   ),
   option(
     'Server',
     'request-memory-limit',
     'integer',
-    parseInt64,
-    (d, v) => (d.requestMemoryLimit = Math.max(v, 0)),
+    parseByteLimit,
+    (d, v) => (d.requestMemoryLimit = v),
     'Bytes of requests that the server holds at a time, while they arrive, wait and execute; what exceeds them is refused. 0 = no limit. Default a quarter of the memory.',
   ),
   option(
     'Server',
     'response-memory-limit',
     'integer',
-    parseInt64,
-    (d, v) => (d.responseMemoryLimit = Math.max(v, 0)),
+    parseByteLimit,
+    (d, v) => (d.responseMemoryLimit = v),
     'Bytes of responses that may wait for clients at a time; what exceeds them is refused. 0 = no limit. Default a quarter of the memory.',
   ),
 ];

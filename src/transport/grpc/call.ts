@@ -1,4 +1,4 @@
-import type { ByteBudget } from '../byte-budget.js';
+import { type ByteBudget, NO_REQUEST_MEMORY } from '../byte-budget.js';
 import { ByteQueue } from '../byte-queue.js';
 import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.js';
 import { Http2Error } from '../http2/protocol.js';
@@ -284,10 +284,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   }
 
   #refuseForMemory(): void {
-    this.#abandon(
-      Status.UNAVAILABLE,
-      'the server holds too many bytes of requests (--request-memory-limit); try again later',
-    );
+    this.#abandon(Status.UNAVAILABLE, NO_REQUEST_MEMORY);
   }
 
   #refuse(fault: MessageFault): void {

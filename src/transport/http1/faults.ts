@@ -1,3 +1,5 @@
+import { NO_REQUEST_MEMORY } from '../byte-budget.js';
+
 /**
  * What ends an HTTP/1.1 connection on the parser's side. Status 0: closed without an answer, as the original does (spec:
  * wire protocol, section 1.2); else answered and closed. Whatever could be read in two ways by two servers in a row
@@ -22,10 +24,7 @@ export const HTTP1_FAULTS = {
   bodySize: { status: 413, text: 'body too large' },
   noHost: { status: 400, text: 'no Host header, which HTTP/1.1 asks for' },
   twoHosts: { status: 400, text: 'more than one Host header' },
-  memory: {
-    status: 503,
-    text: 'the server holds as many bytes of requests as it may (--request-memory-limit); try again later',
-  },
+  memory: { status: 503, text: NO_REQUEST_MEMORY },
   stopping: { status: 503, text: 'the server is stopping' },
 } as const;
 
