@@ -33,6 +33,7 @@ import { formatG } from './report/format-number.js';
 import { levelReport, passLine } from './report/level-report.js';
 import { type ExportedLevel, writeProfileExport } from './report/profile-export.js';
 import type { ProgressListener } from './report/progress.js';
+import { checkReportFile } from './report/report-file.js';
 import { settingsBlock } from './report/settings-block.js';
 import type { ReportedLevel } from './report/summary.js';
 import { summary } from './report/summary.js';
@@ -65,6 +66,7 @@ export interface PerfRun {
 /** Measures what the options say and writes the reports. Throws a PerfError for whatever ends the run early. */
 export async function runPerf(options: PerfOptions, surroundings: RunSurroundings): Promise<PerfRun> {
   checkSupportedKind(options);
+  if (options.reportFile !== '') checkReportFile(options.reportFile);
   const client = await createClient(clientOptionsOf(options));
   try {
     return await measure(options, client, surroundings);
@@ -135,8 +137,12 @@ async function measureModel(measurement: Measurement): Promise<PerfRun> {
     await run.close();
   }
   for (const line of summary(run.levels, options)) print(line);
-  if (options.reportFile !== '' && run.levels.length > 0) writeCsvReports(run.levels, { options, model }, warn);
-  exportProfile(measurement, run.exported);
+  try {
+    if (options.reportFile !== '' && run.levels.length > 0) writeCsvReports(run.levels, { options, model }, warn);
+  } finally {
+    // A report that cannot be written does not take the other one with it.
+    exportProfile(measurement, run.exported);
+  }
   return { options, model, levels: run.levels, complete: run.complete };
 }
 

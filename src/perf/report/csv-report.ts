@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import type { ServerStats } from '../measure/server-stats.js';
 import type { PerfModel } from '../model/perf-model.js';
@@ -8,6 +8,7 @@ import { formatG } from './format-number.js';
 import { GPU_COLUMNS } from './gpu-report.js';
 import type { ReportContext } from './level-report.js';
 import { usec } from './level-report.js';
+import { writeReportFile } from './report-file.js';
 import type { ReportedLevel } from './summary.js';
 import { levelName } from './summary.js';
 
@@ -25,7 +26,7 @@ interface Column<Row> {
 
 /**
  * Writes the CSV files: the report and one for each model that the measured one calls (spec, section 14). Rows ascend
- * by throughput. A file that cannot be written costs nothing else: `warn` gets why, where the original is silent.
+ * by throughput. Throws a PerfError when a file cannot be written; perf_analyzer leaves it out without a word.
  */
 export function writeCsvReports(
   levels: readonly ReportedLevel[],
@@ -34,7 +35,7 @@ export function writeCsvReports(
 ): void {
   const file = context.options.reportFile;
   const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
-  write(file, csvReport(levels, context, warn), warn);
+  writeReportFile(file, csvReport(levels, context, warn));
   const [first] = rows;
   for (const { name, version } of composingModelsOf(context.model)) {
     const found = first?.result.server?.composing.find(
@@ -45,7 +46,8 @@ export function writeCsvReports(
       const stats = row.result.server?.composing.find((each) => each.name === name && each.version === found.version);
       return stats === undefined ? [] : [{ ...row, stats }];
     });
-    write(`${name}_v${found.version}.${file}`, table(composingColumns(context, warn), composed), warn);
+    const own = path.join(path.dirname(file), `${name}_v${found.version}.${path.basename(file)}`);
+    writeReportFile(own, table(composingColumns(context, warn), composed));
   }
 }
 
@@ -58,14 +60,6 @@ export function csvReport(
   const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
   const hasServer = rows[0]?.result.server !== undefined;
   return table(mainColumns(context, hasServer, warn), rows);
-}
-
-function write(file: string, text: string, warn: (line: string) => void): void {
-  try {
-    writeFileSync(file, text);
-  } catch (reason) {
-    warn(`The report '${file}' (-f) could not be written: ${(reason as Error).message}`);
-  }
 }
 
 function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {

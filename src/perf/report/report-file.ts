@@ -1,0 +1,43 @@
+/** Files that a run writes at its end: checked before its first request, so that no measurement is lost. */
+import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { PerfError } from '../perf-error.js';
+
+/** Throws a PerfError when the file cannot be written; a file that is there is left as it is. */
+export function checkReportFile(file: string): void {
+  try {
+    const known = statSync(file, { throwIfNoEntry: false });
+    if (known?.isDirectory()) throw cannotWrite(file, 'it is a directory; name a file in it');
+    // Pipes and devices: opening one may wait for its reader.
+    if (known !== undefined && !known.isFile()) return;
+    closeSync(openSync(file, 'a'));
+    if (known === undefined) rmSync(file);
+  } catch (reason) {
+    throw reason instanceof PerfError ? reason : cannotWrite(file, causeOf(reason, file));
+  }
+}
+
+/** Writes a report. Throws a PerfError that names the file and the cause. */
+export function writeReportFile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (reason) {
+    throw cannotWrite(file, causeOf(reason, file));
+  }
+}
+
+function causeOf(reason: unknown, file: string): string {
+  const { code, message } = reason as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return `the directory '${path.dirname(file)}' does not exist; make it, or name another file with -f`;
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'the disk is full; make room, or name another file with -f';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return 'you may not write there; name another file with -f';
+  }
+  return message;
+}
+
+function cannotWrite(file: string, why: string): PerfError {
+  return new PerfError(`error: cannot write the report '${file}': ${why}`, { emptyLines: 0 });
+}
