@@ -145,14 +145,6 @@ test('rows of the CSV file ascend by throughput', () => {
   );
 });
 
-test('a CSV file that cannot be written is reported', () => {
-  const warnings: string[] = [];
-  const options = { ...context.options, reportFile: '/dev/null/report.csv' };
-  writeCsvReports([{ level: 1, result: result(20) }], { ...context, options }, (line) => warnings.push(line));
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0]!, /^The report '\/dev\/null\/report.csv' \(-f\) could not be written: ENOTDIR/);
-});
-
 test('the summary has a line for each level', () => {
   assert.deepEqual(summary([{ level: 1, result: result(20) }], context.options), [
     'Inferences/Second vs. Client Average Batch Latency',
