@@ -5,7 +5,7 @@ import { emptyServerStats, type ServerStats } from '../measure/server-stats.js';
 import type { WindowResult } from '../measure/window.js';
 import type { PerfModel } from '../model/perf-model.js';
 import { defaultPerfOptions } from '../options/perf-options.js';
-import { csvReport, writeCsvReports } from './csv-report.js';
+import { csvReport } from './csv-report.js';
 import { levelReport, passLine } from './level-report.js';
 import { settingsBlock } from './settings-block.js';
 import { summary } from './summary.js';
