@@ -1,5 +1,6 @@
 /** Processes of Python models: what they start ends with them, failed starts leave nothing, restarts are bounded. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -44,6 +45,13 @@ async function infer(port: number, name: string, mode: string) {
   const { status, json } = await httpRequest(port, 'POST', `/v2/models/${name}/infer`, JSON.stringify(body));
   const answer = json as { error?: string; outputs?: readonly { readonly data: readonly number[] }[] };
   return { status, error: answer.error, data: answer.outputs?.[0]?.data ?? [] };
+}
+
+/** Process that ends a server's models should the server be killed. */
+function guardOf(server: number): number | undefined {
+  const children = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(server)], { encoding: 'utf8' }).stdout;
+  const line = children.split('\n').find((text) => text.includes('triton-guard'));
+  return line === undefined ? undefined : Number.parseInt(line, 10);
 }
 
 describe('processes of Python models', { skip: python === undefined }, () => {
@@ -224,6 +232,20 @@ ${ANSWER}`,
       assert.equal(noted('finalizing').length, way === 'SIGKILL' ? 0 : 1);
     });
   }
+
+  test('what should outlive the server is replaced when somebody kills it', {
+    skip: process.platform !== 'linux',
+  }, async () => {
+    const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=pool']);
+    const pids = (await infer(await httpPort(program), 'pool', '')).data;
+    const guard = guardOf(program.pid);
+    assert.ok(guard !== undefined && pids.length > 1 && pids.every(isAlive));
+    process.kill(guard, 'SIGKILL');
+    await until('another guard must be there', () => ![undefined, guard].includes(guardOf(program.pid)));
+    program.kill('SIGKILL');
+    await program.ended();
+    await untilGone(pids);
+  });
 
   test('repo validate does not wait for what a model starts, and ends it', async () => {
     const forking = makeRepository({

@@ -58,8 +58,14 @@ function startGuard(): ChildProcess {
   delete env[GROUP_VARIABLE];
   const args = ['-c', SCRIPT, 'triton-guard', `${GROUP_VARIABLE}=${SERVER_TAG}`];
   const child = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true, env });
-  // Without a shell, or when somebody ends it, the parent-death signal is all there is.
+  // Without a shell the parent-death signal is all there is.
   child.on('error', () => {});
+  child.on('exit', (_status, signal) => {
+    // Somebody killed it: another one takes its place. One that ends by itself at once would only do so again.
+    if (guard !== child || signal === null) return;
+    guard = startGuard();
+    for (const id of groups) tell(`add ${id}`);
+  });
   child.stdin?.on('error', () => {});
   child.unref();
   (child.stdin as unknown as { unref?(): void } | null)?.unref?.();

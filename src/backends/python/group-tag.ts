@@ -16,12 +16,17 @@ export function newTag(): string {
   return `${SERVER_TAG}${++count}`;
 }
 
-/** Ids of the processes of a group, wherever they have gone; none where the system does not show environments. */
-export async function taggedProcesses(tag: string): Promise<number[]> {
-  const found: number[] = [];
+/**
+ * Kills the processes of a group, wherever they have gone, each as soon as it is found, so that no other process can have
+ * its id by then. Resolves to how many there were; none where the system does not show environments.
+ */
+export async function killTagged(tag: string): Promise<number> {
+  let found = 0;
   for (const id of processIds()) {
     try {
-      if (hasTag(await readFile(`/proc/${id}/environ`), `${tag}\0`)) found.push(id);
+      if (!hasTag(await readFile(`/proc/${id}/environ`), `${tag}\0`)) continue;
+      found++;
+      process.kill(id, 'SIGKILL');
     } catch {
       // It is gone, or belongs to somebody else.
     }
@@ -29,15 +34,15 @@ export async function taggedProcesses(tag: string): Promise<number[]> {
   return found;
 }
 
-/** Ids of all processes that this server's models started; for the end of this process. */
-export function allTaggedProcesses(): number[] {
-  return processIds().filter((id) => {
+/** Kills all processes that this server's models started; for the end of this process. */
+export function killAllTagged(): void {
+  for (const id of processIds()) {
     try {
-      return hasTag(readFileSync(`/proc/${id}/environ`), SERVER_TAG);
+      if (hasTag(readFileSync(`/proc/${id}/environ`), SERVER_TAG)) process.kill(id, 'SIGKILL');
     } catch {
-      return false; // gone, or somebody else's
+      // It is gone, or belongs to somebody else.
     }
-  });
+  }
 }
 
 function hasTag(environment: Buffer, value: string): boolean {

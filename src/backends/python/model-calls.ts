@@ -9,6 +9,9 @@ import type { PythonProcess } from './python-process.js';
 import { readParameters, readTensors, writeResponse } from './tensor-codec.js';
 import { ToModel } from './wire.js';
 
+/** What is left of an error's text that no frame can hold, in characters. */
+const LONGEST_TEXT = 4096;
+
 /** Calls of a Python model into other models (spec: runtime, section 7.5: "BLS"). They are ordinary requests. */
 export class ModelCalls {
   readonly #host: BackendHost | undefined;
@@ -143,8 +146,15 @@ function sendResponse(process: PythonProcess, number: number, response: CallResp
     process.control(frame);
   } catch (reason) {
     for (const region of writer.regions) process.memories.toModel.release(region);
-    const error = TritonError.from(reason);
-    if (response?.error === undefined) sendResponse(process, number, { outputs: [], error }, final);
-    else throw error;
+    const failed = response?.error;
+    // The call waits for a response, whatever the other model put into its own: a text that is too long is cut.
+    const error = failed === undefined ? TritonError.from(reason) : shortened(failed, reason);
+    sendResponse(process, number, { outputs: [], error }, final);
   }
+}
+
+/** The error with the begin of its text alone, which fits into every frame. Throws `reason` when it is as short already. */
+function shortened({ code, message }: TritonError, reason: unknown): TritonError {
+  if (message.length <= LONGEST_TEXT) throw reason;
+  return new TritonError(code, `${message.slice(0, LONGEST_TEXT - 3)}...`);
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises';
 import { atProcessEnd } from '../../base/process-end.js';
 import { dismissGuard, guardGroup, unguardGroup } from './group-guard.js';
-import { allTaggedProcesses, GROUP_VARIABLE, newTag, taggedProcesses } from './group-tag.js';
+import { GROUP_VARIABLE, killAllTagged, killTagged, newTag } from './group-tag.js';
 
 /** What a model started may end by itself for so long after SIGTERM, in ms, once its first process is gone. */
 const GRACE_MS = 1000;
@@ -27,6 +27,8 @@ export class ProcessGroup {
   readonly gone: Promise<void>;
   readonly #tag = newTag();
   #killed = false;
+  /** The program has ended, and nobody is left in its group: the system may give its id to somebody else. */
+  #empty = false;
 
   /** Throws the system's error when the program cannot be started at all; `exited` has that of one that is not there. */
   constructor(command: string, args: readonly string[], stdio: StdioOptions) {
@@ -69,12 +71,11 @@ export class ProcessGroup {
     }
     this.#signal('SIGKILL');
     for (let sweep = 0; sweep < SWEEPS; sweep++) {
-      const found = await taggedProcesses(this.#tag);
-      if (found.length === 0) break;
-      for (const id of found) killProcess(id);
+      if ((await killTagged(this.#tag)) === 0) break;
       // Killed processes are there until their parent has seen it.
       await delay(LOOK_MS);
     }
+    this.#empty = true;
     running.delete(this);
     unguardGroup(pid);
     if (running.size > 0) return;
@@ -84,14 +85,16 @@ export class ProcessGroup {
 
   /** Sends a signal to every process of the group; false when there is none. */
   #signal(signal: NodeJS.Signals | 0): boolean {
-    const { pid } = this.child;
-    if (pid === undefined) return false;
-    if (process.platform === 'win32') return this.child.exitCode === null && this.child.kill(signal);
+    const { pid, exitCode, signalCode } = this.child;
+    if (pid === undefined || this.#empty) return false;
+    const ended = exitCode !== null || signalCode !== null;
+    if (process.platform === 'win32') return !ended && this.child.kill(signal);
     try {
       process.kill(-pid, signal);
       return true;
     } catch {
-      return false; // ESRCH: nobody is left
+      this.#empty = ended; // ESRCH: nobody is left
+      return false;
     }
   }
 }
@@ -99,14 +102,6 @@ export class ProcessGroup {
 function killAll(): void {
   if (running.size === 0) return;
   for (const group of running) group.kill();
-  for (const id of allTaggedProcesses()) killProcess(id);
+  killAllTagged();
   dismissGuard();
-}
-
-function killProcess(id: number): void {
-  try {
-    process.kill(id, 'SIGKILL');
-  } catch {
-    // It has ended in the meantime.
-  }
 }

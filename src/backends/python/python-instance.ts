@@ -333,8 +333,6 @@ export class PythonInstance implements BackendInstance {
     const number = frame.u32();
     const batch = this.#batches.get(number);
     if (batch === undefined) throw new FrameFault(`it ends the batch ${number}, which it does not have`);
-    this.#batches.delete(number);
-    this.#restarts.worked();
     const { keys } = batch;
     // A batch that was sent ahead waited for the one before it.
     const computeStart = Math.max(batch.computeStart, this.#doneNs);
@@ -367,6 +365,10 @@ export class PythonInstance implements BackendInstance {
       }
     }
     this.#released(frame, process);
+    frame.end();
+    // Only now: a batch whose frame cannot be read fails with the end of the process.
+    this.#batches.delete(number);
+    this.#restarts.worked();
     const computeEnd = nowNs();
     this.#doneNs = computeEnd;
     this.#idle(process);

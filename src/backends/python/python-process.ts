@@ -16,6 +16,9 @@ const SCRIPT = findScript();
 /** What a process sent before it ended is read for so long at most, in ms: others may hold its end of the socket. */
 const DRAIN_MS = 1000;
 
+/** A process that closed its connection has so long to end, in ms. */
+const CLOSED_GRACE_MS = 2000;
+
 /** A process whose model could not be initialised has so long to end by itself, in ms. */
 const REFUSED_GRACE_MS = 2000;
 
@@ -98,6 +101,15 @@ export class PythonProcess {
         this.fault = (reason as Error).message;
         this.#group.kill();
       }
+    });
+    // The model's code closed the connection, and nothing can come from there any more: nobody shall wait for it.
+    this.#socket.once('end', () => {
+      const timer = setTimeout(() => {
+        if (this.ended) return;
+        this.fault ??= 'its connection is closed although it still runs';
+        this.#group.kill();
+      }, CLOSED_GRACE_MS);
+      void this.#group.exited.then(() => clearTimeout(timer));
     });
     // Both ends of the connection break when the process dies; its exit is what counts.
     this.#socket.on('error', () => {});
