@@ -30,7 +30,7 @@ let jobs: Job[] = [];
 
 /**
  * Works on in later turns of the event loop: all that is under way together takes at most some milliseconds of each turn,
- * one step each after the other. Rejects with what the work throws. `unwanted` is asked before each step; once it says
+ * one step each after the other, and those that had no step in a turn come first in the next one. Rejects with what the work throws. `unwanted` is asked before each step; once it says
  * true the work ends where it stands, and the promise rejects with `Abandoned`.
  */
 export function inTurns<T>(steps: Steps<T>, unwanted: () => boolean = () => false): Promise<T> {
@@ -59,8 +59,14 @@ function takeTurn(): void {
   do {
     const round = jobs;
     jobs = [];
-    // What a step starts is added behind; the cost of a round is linear in the number of jobs.
-    for (const job of round) if (performance.now() >= until || !job.step()) jobs.push(job);
+    let stepped = 0;
+    const unfinished: Job[] = [];
+    while (stepped < round.length && performance.now() < until) {
+      const job = round[stepped++]!;
+      if (!job.step()) unfinished.push(job);
+    }
+    // The cost of a round is linear in the number of jobs. What a step started is behind those that had no step yet.
+    jobs = [...round.slice(stepped), ...jobs, ...unfinished];
   } while (jobs.length > 0 && performance.now() < until);
   if (jobs.length > 0) setImmediate(takeTurn);
 }

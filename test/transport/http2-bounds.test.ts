@@ -329,6 +329,26 @@ test('what is inflated is bounded by message, and counted while it is', async ()
   assert.equal(requestBudget.used, 0);
 });
 
+test('what is inflated for a call that was cancelled meanwhile is not counted, and not inflated to its end', async () => {
+  const bomb = gzipSync(Buffer.alloc(10_000_000));
+  const compressed = Buffer.concat([Buffer.of(1), number(bomb.length), bomb]);
+  const requestBudget = new ByteBudget(1_000_000_000);
+  const peer = await connect({ requestBudget });
+  for (let id = 1; id < 20; id += 2) {
+    const head = frame(1, 4, id, block('/t.S/Never', ['grpc-encoding', 'gzip']));
+    await peer.socket.feed(Buffer.concat([head, frame(0, 1, id, compressed)]), 64 * 1024);
+    await until(() => requestBudget.used > 1_000_000, 'inflating has begun');
+    await peer.socket.feed(frame(3, 0, id, number(CANCEL)));
+    assert.equal(requestBudget.used, 0);
+  }
+  // Whatever would still be inflated is by then.
+  await delay(500);
+  assert.equal(requestBudget.used, 0);
+  peer.connection.destroy();
+  await peer.connection.finished;
+  assert.equal(requestBudget.used, 0);
+});
+
 test('requests are counted as they arrive, and until whoever retains them lets go', async () => {
   const requestBudget = new ByteBudget(100_000);
   let release: (() => void) | undefined;

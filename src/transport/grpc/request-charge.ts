@@ -6,14 +6,16 @@ const NOTHING_TO_GIVE = (): void => {};
 export class RequestCharge {
   readonly #budget: ByteBudget | undefined;
   #held = 0;
+  #closed = false;
 
   /** `budget` of the process; undefined: nothing is counted or refused. */
   constructor(budget: ByteBudget | undefined) {
     this.#budget = budget;
   }
 
-  /** So many bytes have come. False: the process holds too much already. */
+  /** So many bytes have come. False: the process holds too much already, or the call is over and nobody would give them back. */
   take(bytes: number): boolean {
+    if (this.#closed) return false;
     if (this.#budget === undefined) return true;
     if (!this.#budget.take(bytes)) return false;
     this.#held += bytes;
@@ -42,6 +44,7 @@ export class RequestCharge {
 
   /** The call is over. */
   close(): void {
+    this.#closed = true;
     this.give(this.#held);
   }
 }
