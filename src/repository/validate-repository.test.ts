@@ -158,6 +158,18 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
     "error m: 'initial_state' dim for input name 'S' doesn't match 'state' dim description. 2 != 1",
   ],
   [
+    'an ensemble with a response cache over a decoupled member, also by way of another ensemble',
+    {
+      'd/config.pbtxt': `${IDENTITY} model_transaction_policy { decoupled: true }`,
+      'd/1/': '',
+      'e/config.pbtxt': `platform: "ensemble" ${IO} ensemble_scheduling { step { model_name: "d" model_version: -1 input_map { key: "I" value: "I" } output_map { key: "O" value: "O" } } }`,
+      'e/1/': '',
+      'f/config.pbtxt': `platform: "ensemble" ${IO} response_cache { enable: true } ensemble_scheduling { step { model_name: "e" model_version: -1 input_map { key: "I" value: "I" } output_map { key: "O" value: "O" } } }`,
+      'f/1/': '',
+    },
+    "error f: Response Cache does not currently support model f with 'decoupled' transaction policy. Please disable the response cache.",
+  ],
+  [
     'an ensemble and its members',
     {
       'a/config.pbtxt': IDENTITY,

@@ -2,6 +2,7 @@
 import type { Finding } from '../modelconfig/finding.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/normalize.js';
 import { remedyOf } from '../modelconfig/rule-table.js';
+import { cacheFaults } from '../modelconfig/rules/model.js';
 import { TritonError } from '../protocol/error.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from './ensemble-graph.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from './local.js';
@@ -153,12 +154,13 @@ function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
       if (next !== undefined) visit(next);
     }
     const faults = checkEnsembleGraph(config, member, models.keys());
+    // The server writes what the members make of it into the configuration.
+    const decoupled = isDecoupled(name, member);
+    const completed = { ...config, model_transaction_policy: { decoupled } };
+    if (faults.length === 0 && !config.model_transaction_policy?.decoupled) faults.push(...cacheFaults(completed));
     if (faults[0] !== undefined) problems.set(name, faults[0].message);
     model.addFaults(faults);
-    // The server writes what the members make of it into the configuration.
-    if (faults.length === 0) {
-      model.config = { ...config, model_transaction_policy: { decoupled: isDecoupled(name, member) } };
-    }
+    if (faults.length === 0) model.config = completed;
   };
   for (const model of models.values()) visit(model);
 }

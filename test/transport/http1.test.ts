@@ -64,7 +64,7 @@ test('requests sent in one go are answered in order', async () => {
       headers: [
         ['Host', 'a'],
         ['X-Empty', ' '],
-        ['x-a', 'b c'],
+        ['x-a', 'b c \t'],
       ],
       body: '',
     },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { int32Values, makeRequest, settle } from '../../../test/support/engine-harness.js';
+import { int32Values, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
 import { ask, CHAIN, DATA, ensemble, model, start, step, stream, tensor } from '../../../test/support/ensembles.js';
-import { echo, type Script } from '../../../test/support/scripted-backend.js';
+import { echo, type Script, ScriptedBackend } from '../../../test/support/scripted-backend.js';
 import type { ExecutionRequest } from '../../backends/backend.js';
 import { TritonError } from '../../protocol/error.js';
 
@@ -111,6 +111,35 @@ suite('a decoupled ensemble', () => {
     const plain = await start(wrong);
     assert.equal(plain.engine.model('chain', '').decoupled, false);
     await plain.close();
+  });
+
+  test('with a response cache is refused', async () => {
+    const cached = MEMBERS[2]!.replace('platform:', 'response_cache { enable: true } platform:');
+    const configs = Object.entries({ repeat: MEMBERS[0]!, plain: MEMBERS[1]!, d: cached });
+    const files = configs.flatMap(([name, text]) => [
+      [`${name}/config.pbtxt`, text],
+      [`${name}/1/`, ''],
+    ]);
+    const { engine, close } = await startEngine(Object.fromEntries(files), {
+      backends: [new ScriptedBackend({ repeat })],
+    });
+    assert.equal(
+      engine.versionState('d', '1')?.reason,
+      "Invalid argument: Response Cache does not currently support model d with 'decoupled' transaction policy. " +
+        'Please disable the response cache.',
+    );
+    await close();
+  });
+
+  test('does not keep a namespace that its configuration names', async () => {
+    const named = CHAIN[2]!.replaceAll('model_name:', 'model_namespace: "elsewhere" model_name:');
+    const { engine, close } = await start([CHAIN[0]!, CHAIN[1]!, named]);
+    const steps = engine.model('chain', '').config.ensemble_scheduling?.step ?? [];
+    assert.deepEqual(
+      steps.map(({ model_namespace: namespace }) => namespace),
+      ['', ''],
+    );
+    await close();
   });
 
   test('answers once for every response, then ends', async () => {

@@ -1,4 +1,5 @@
 import { throwFirst } from '../../modelconfig/fault.js';
+import { cacheFaults } from '../../modelconfig/rules/model.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { readLabels } from '../../repository/labels.js';
 import { initFileFaults } from '../../repository/model-file-faults.js';
@@ -49,6 +50,7 @@ export async function loadEnsemble(
   // Decoupled is what the members make of it, whatever the configuration says.
   const decoupled = steps.some((step) => find(step.model_name, versionOf(step)).decoupled);
   const config: ModelConfig = { ...finished, model_transaction_policy: { decoupled } };
+  throwFirst(cacheFaults(config));
   const labels = new Map(await readLabels(directory, config));
   for (const step of steps) {
     const member = find(step.model_name, versionOf(step));

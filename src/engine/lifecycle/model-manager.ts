@@ -428,20 +428,21 @@ export class ModelManager {
     return undefined;
   }
 
-  /** With namespaces: how an ensemble finds its members, and its configuration with their namespaces. */
+  /** An ensemble's configuration with the namespaces of its members ('' without any), and how it finds them there. */
   #members(place: ModelPlace, config: ModelConfig): { config: ModelConfig; find?: FindModel } {
     const scheduling = config.ensemble_scheduling;
-    if (this.#options.modelNamespacing !== true || scheduling === undefined) return { config };
+    if (scheduling === undefined) return { config };
+    const namespaced = (namespaceOf: (member: string) => string): ModelConfig => {
+      const step = scheduling.step.map((each) => ({ ...each, model_namespace: namespaceOf(each.model_name) }));
+      return { ...config, ensemble_scheduling: { ...scheduling, step } };
+    };
+    if (this.#options.modelNamespacing !== true) return { config: namespaced(() => '') };
     const places = new Map(
       scheduling.step.map(({ model_name: name }) => [name, this.#graph.resolve(place.id, name)] as const),
     );
-    const step = scheduling.step.map((each) => ({
-      ...each,
-      model_namespace: places.get(each.model_name)?.namespace ?? '',
-    }));
     const find: FindModel = (name, version) =>
       requireReady(this.lifecycle.records.get(places.get(name)?.id ?? name), name, version);
-    return { config: { ...config, ensemble_scheduling: { ...scheduling, step } }, find };
+    return { config: namespaced((name) => places.get(name)?.namespace ?? ''), find };
   }
 }
 

@@ -47,6 +47,22 @@ suite('warm-up', () => {
     await close();
   });
 
+  test('gives controls of sequences a batch dimension, too', async () => {
+    const controls = ['START', 'READY'].map(
+      (kind) => `control_input { name: "${kind}" control { kind: CONTROL_SEQUENCE_${kind} int32_false_true: [0, 1] } }`,
+    );
+    const value = (name: string, dims: string) =>
+      `inputs { key: "${name}" value { data_type: TYPE_INT32 dims: [${dims}] zero_data: true } }`;
+    const { engine, backend, log, close } = await start(
+      `sequence_batching { ${controls.join(' ')} }
+       model_warmup { name: "s" batch_size: 1 ${value('IN', '2')} ${value('START', '1')} ${value('READY', '1')} }`,
+    );
+    assert.equal(engine.startError, undefined, log.join('\n'));
+    const shapes = backend.executions[0]!.batch[0]!.inputs.map(({ name, shape }) => [name, shape]);
+    assert.deepEqual(Object.fromEntries(shapes), { IN: [1, 2], START: [1, 1], READY: [1, 1] });
+    await close();
+  });
+
   test('takes as many bytes of a file as it needs', async () => {
     const { backend, close } = await start(sample('data_type: TYPE_INT32 dims: [1] input_data_file: "long"'));
     assert.equal(Buffer.from(backend.executions[0]!.batch[0]!.inputs[0]!.data).toString(), 'abcd');

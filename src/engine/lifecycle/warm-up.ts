@@ -99,7 +99,7 @@ async function runOnce(context: WarmUpContext, runner: InstanceRunner, sample: S
 }
 
 async function makeTensor(
-  { config, plan, modelDirectory }: WarmUpContext,
+  { config, modelDirectory }: WarmUpContext,
   name: string,
   input: MessageOf<typeof WarmupInput>,
 ): Promise<RequestInput> {
@@ -108,8 +108,7 @@ async function makeTensor(
   if (dims.some((dim) => dim < 0)) {
     throw invalidArg(`warmup setting expects all variable-size dimensions are specified for input '${name}'`);
   }
-  const batches = config.max_batch_size > 0 && plan.inputsByName.has(name);
-  const shape = batches ? [1, ...dims] : dims;
+  const shape = config.max_batch_size > 0 ? [1, ...dims] : dims;
   const isBytes = datatype === 'BYTES';
   const byteSize = elementCount(dims) * (isBytes ? 4 : datatype === undefined ? 0 : elementSize(datatype));
   if (!(byteSize <= MAX_DATA_BYTES)) {

@@ -3,7 +3,10 @@ import type { ModelPlan } from '../model-plan.js';
 import type { InferenceRequest, RequestInput } from '../request.js';
 import { requestPrefix } from './validate-request.js';
 
-/** Name under which error texts speak of the input of a raw request. */
+/**
+ * Name of the input of a raw request until it has taken that of the configuration: messages about its shape name the
+ * configured input, those about its bytes this one (NVIDIA's `infer_request.cc`, `InferenceRequest::Normalize`).
+ */
 const RAW_NAME = 'raw_input';
 
 /**
@@ -27,14 +30,14 @@ export function deduceRawInput(plan: ModelPlan, request: InferenceRequest, raw: 
   let data = raw;
   if (input.elementSize === 0) {
     if (variable > 0 || fixed !== 1) {
-      throw invalidArg(`${prefix}For BYTE datatype raw input '${RAW_NAME}', the model must have input shape [1]`);
+      throw invalidArg(`${prefix}For BYTE datatype raw input '${input.name}', the model must have input shape [1]`);
     }
     data = new Uint8Array(4 + raw.byteLength);
     new DataView(data.buffer).setUint32(0, raw.byteLength, true);
     data.set(raw, 4);
   } else if (variable > 1) {
     throw invalidArg(
-      `${prefix}The shape of the raw input '${RAW_NAME}' can not be deduced because there are more than one ` +
+      `${prefix}The shape of the raw input '${input.name}' can not be deduced because there are more than one ` +
         'variable-sized dimension',
     );
   }

@@ -59,14 +59,14 @@ const REFUSED: [string, ModelPlan, RequestInput[], Partial<InferenceRequest>, st
     VARIABLE,
     [],
     raw(8),
-    `${P}The shape of the raw input 'raw_input' can not be deduced because there are more than one variable-sized dimension`,
+    `${P}The shape of the raw input 'A' can not be deduced because there are more than one variable-sized dimension`,
   ],
   [
     'raw text of two elements',
     TEXT,
     [],
     raw(8),
-    `${P}For BYTE datatype raw input 'raw_input', the model must have input shape [1]`,
+    `${P}For BYTE datatype raw input 'S', the model must have input shape [1]`,
   ],
   ['raw beside inputs', FLAT, [A], raw(8), `${P}raw input 'raw_input' can't be added to request with other inputs`],
   [

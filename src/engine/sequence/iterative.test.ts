@@ -139,16 +139,35 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
-    test('do not end because they take long', async () => {
-      const slow = `iterative_sequence: true max_sequence_idle_microseconds: 1 ${strategy}`;
-      const { model, backend, close } = await startCounting(slow);
+    test('end when an execution takes longer than a sequence may be idle', async () => {
+      const slow = `iterative_sequence: true max_sequence_idle_microseconds: 100000 ${strategy}`;
+      const { model, backend, close } = await startCounting(slow, { batch: 1 });
       backend.open = false;
       const answer = infer(model, times('a', 2));
       await backend.begun(1);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      backend.executions[0]!.finish();
+      const { error } = await answer;
+      assert.equal(
+        error?.message,
+        "inference request for sequence 1 to model 'm' must specify the START flag on the first request of the sequence",
+      );
+      backend.open = true;
+      assert.deepEqual(int32Values(await infer(model, times('b', 3)), 'OUT'), [3], 'its slot serves others');
+      await close();
+    });
+
+    test('do not end at their answer because its execution took long', async () => {
+      const slow = `iterative_sequence: true max_sequence_idle_microseconds: 1 ${strategy}`;
+      const { model, backend, close } = await startCounting(slow, { batch: 1 });
+      backend.open = false;
+      const answer = infer(model, times('a', 1));
+      await backend.begun(1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
       backend.open = true;
       backend.executions[0]!.finish();
-      assert.deepEqual(int32Values(await answer, 'OUT'), [2]);
+      assert.deepEqual(int32Values(await answer, 'OUT'), [1]);
+      assert.deepEqual(int32Values(await infer(model, times('b', 1)), 'OUT'), [1]);
       await close();
     });
 

@@ -197,8 +197,10 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   rescheduled(slot: Slot, task: Task): void {
-    if (this.#active.get(task.correlationId)?.slot !== slot) {
-      // Its sequence is over (END, or another request of the id has ended it): it cannot be continued.
+    const active = this.#active.get(task.correlationId);
+    const now = this.#clock.nowNs();
+    if (active?.slot !== slot || active.lastUseNs + this.#idleNs <= now) {
+      // Its sequence is over (END, idle for too long, or another request of the id has ended it): it cannot be continued.
       const error = this.#notStarted(task);
       this.#log.error(`Failed to reschedule request: ${error.message}`);
       task.respond({ outputs: [], error, countsAsSuccess: true }, true);
@@ -206,6 +208,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       task.counted(0, 0, 0);
       return;
     }
+    active.lastUseNs = now;
+    this.#active.delete(task.correlationId);
+    this.#active.set(task.correlationId, active);
     task.sequenceStart = false;
     task.onFinished = undefined;
     slot.batcher.takenBack(slot);
@@ -314,8 +319,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     if (!open) return;
     const now = this.#clock.nowNs();
     this.#active.set(key, { slot, lastUseNs: now });
-    // An iterative sequence ends with its request.
-    if (!this.iterative) this.#armTimer(now + this.#idleNs);
+    this.#armTimer(now + this.#idleNs);
   }
 
   #put(slot: Slot, task: Task): void {
@@ -380,7 +384,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     }
     this.#placeWaiting();
     this.#armTimer(this.#backlog.nextDeadline);
-    for (const [key, { slot, lastUseNs }] of this.iterative ? [] : this.#active) {
+    for (const [key, { slot, lastUseNs }] of this.#active) {
       const idleAt = lastUseNs + this.#idleNs;
       // The others were used later.
       if (idleAt > now) {

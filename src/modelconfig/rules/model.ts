@@ -1,6 +1,6 @@
 /** Rules of the whole configuration (spec: model repository, section 4.3). */
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Faults } from '../fault.js';
+import { type Fault, Faults } from '../fault.js';
 import { ENSEMBLE_PLATFORM } from '../normalize.js';
 
 const BACKEND_OF_PLATFORM: Readonly<Record<string, string>> = {
@@ -53,8 +53,12 @@ export function checkIdentity(config: ModelConfig, faults: Faults): void {
   }
 }
 
-/** Rules 23 and 24, and the label names of metrics, which the original does not survive. */
-export function checkExtras(config: ModelConfig, faults: Faults): void {
+/**
+ * Responses of a decoupled model are not cached. An ensemble is asked again once its members have made it decoupled or
+ * not, whatever its configuration says.
+ */
+export function cacheFaults(config: ModelConfig): Fault[] {
+  const faults = new Faults();
   if (config.model_transaction_policy?.decoupled && config.response_cache?.enable) {
     faults.add(
       'cache-decoupled',
@@ -63,6 +67,12 @@ export function checkExtras(config: ModelConfig, faults: Faults): void {
       "Remove 'response_cache'.",
     );
   }
+  return faults.list;
+}
+
+/** Rules 23 and 24, and the label names of metrics, which the original does not survive. */
+export function checkExtras(config: ModelConfig, faults: Faults): void {
+  faults.list.push(...cacheFaults(config));
   checkMetrics(config, faults);
   for (const key of config.metric_tags.keys()) {
     if (!/^(?:[a-zA-Z_][a-zA-Z0-9_]*)?$/.test(key)) {

@@ -1,5 +1,8 @@
 import { equalsLowerCase } from './characters.js';
 
+const SPACE = 0x20;
+const CARRIAGE_RETURN = 0x0d;
+
 /** Request line and headers, parsed. Strings of headers are made when asked for. */
 export class Http1Head {
   /** All bytes from the request line to the empty line; ours alone. */
@@ -46,8 +49,16 @@ export class Http1Head {
   *headers(): Iterable<readonly [string, string]> {
     const fields = this.#fields;
     for (let i = 0; i < fields.length; i += 4) {
-      yield [this.bytes.toString('latin1', fields[i]!, fields[i + 1]!), this.#value(i)];
+      yield [this.bytes.toString('latin1', fields[i]!, fields[i + 1]!), this.#valueAsSent(i)];
     }
+  }
+
+  /** libevent, which Triton reads HTTP with, drops the spaces in front of a value and nothing else. */
+  #valueAsSent(field: number): string {
+    let start = this.#fields[field + 1]! + 1;
+    const end = this.bytes.indexOf(CARRIAGE_RETURN, this.#fields[field + 3]!);
+    while (start < end && this.bytes[start] === SPACE) start++;
+    return start === end ? ' ' : this.bytes.toString('latin1', start, end);
   }
 
   #find(name: string): string | undefined {

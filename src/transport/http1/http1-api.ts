@@ -17,7 +17,7 @@ export interface Http1Request {
    * empty value is one blank (spec: wire protocol, section 1.2).
    */
   header(name: string): string | undefined;
-  /** All headers in order, names as sent. */
+  /** All headers in order, names as sent; values, too, but for the spaces in front. */
   headers(): Iterable<readonly [name: string, value: string]>;
   /** When its first bytes were at hand, by the receive clock of the options; 0 while that is off. */
   readonly receivedFromNs: number;
