@@ -18,6 +18,7 @@ import {
 } from '../modelconfig/validate.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import { joinPath, kindOf } from './local.js';
+import { staysInside } from './stays-inside.js';
 
 /** What a machine and a program offer to models. */
 export interface LoadHost extends InstanceGroupHost {
@@ -134,6 +135,12 @@ export async function backendLibraryFaults(
   for (const folder of folders) {
     const library = joinPath(folder, runtime);
     if ((await kindOf(library)) === undefined) continue;
+    if (!staysInside(runtime)) {
+      const text =
+        `backend library name '${runtime}' escapes backend directory '${folder}', for model '${name}', ` +
+        'check model config runtime field';
+      return fault('runtime', text, "Remove 'runtime' and name a backend that is built in.");
+    }
     const text = `unable to load backend library '${library}' for model '${name}': native backends are not supported`;
     return fault('runtime', text, "Remove 'runtime' and name a backend that is built in.");
   }

@@ -105,6 +105,12 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
     "error m: unable to find backend library 'x.so' for model 'm', searched: 'R/m/1' 'R/m' '/b/identity' ",
   ],
   [
+    'runtime outside of where it is searched',
+    { 'm/config.pbtxt': `${IDENTITY} runtime: "../x/lib.so"`, 'm/1/': '', 'm/x/lib.so': '' },
+    "warning m: ignore version directory 'x' which fails to convert to integral number",
+    "error m: backend library name '../x/lib.so' escapes backend directory 'R/m/1', for model 'm', check model config runtime field",
+  ],
+  [
     'an optional input of a backend that wants all',
     {
       'm/config.pbtxt': 'backend: "identity" input { name: "I" data_type: TYPE_FP32 dims: 4 optional: true }',

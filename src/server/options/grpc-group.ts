@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, oneOf, option, pattern, positive, type Setter, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { BadOption, parseBool, parseByteCount, parseInt32, parsePort, parseTimeoutMs } from './parse-value.js';
+import { BadOption, parseBool, parseByteCount, parseInt32, parseTimeoutMs } from './parse-value.js';
 import type { CompressionLevel } from './server-options.js';
 import { tlsOptions } from './tls-options.js';
 
@@ -24,7 +24,7 @@ export const GRPC_OPTIONS: readonly OptionSpec[] = [
     GRPC,
     'grpc-port',
     'integer',
-    parsePort,
+    parseInt32,
     (d, v) => (d.grpc.port = v),
     'Port; 0 = any free port. Default 8001.',
   ),

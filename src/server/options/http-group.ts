@@ -1,6 +1,6 @@
 import { checked, type OptionSpec, option, pattern, positive, text } from './option-spec.js';
 import { parseRestrictions } from './parse-restrictions.js';
-import { BadOption, parseBool, parseInt32, parsePort, parseTimeoutSeconds } from './parse-value.js';
+import { BadOption, parseBool, parseInt32, parseTimeoutSeconds } from './parse-value.js';
 import { tlsOptions } from './tls-options.js';
 
 const HTTP = 'HTTP';
@@ -20,7 +20,7 @@ export const HTTP_OPTIONS: readonly OptionSpec[] = [
     HTTP,
     'http-port',
     'integer',
-    parsePort,
+    parseInt32,
     (d, v) => (d.http.port = v),
     'Port; 0 = any free port. Default 8000.',
   ),

@@ -1,7 +1,7 @@
 import { absentEndpoint, checked, type OptionSpec, option, type ParseState, text } from './option-spec.js';
 import { parseQuantiles } from './parse-quantiles.js';
 import { parseTraceConfig } from './parse-trace-config.js';
-import { BadOption, parseBool, parseGroupedSetting, parseInt32, parsePair, parsePort } from './parse-value.js';
+import { BadOption, parseBool, parseGroupedSetting, parseInt32, parsePair } from './parse-value.js';
 
 const METRICS = 'Metrics';
 
@@ -14,7 +14,7 @@ const OTHER_ENDPOINTS: OptionSpec[] = [
     'Sagemaker',
     'put a proxy in front that maps /ping to /v2/health/ready and /invocations to /v2/models/MODEL/infer',
   ),
-  checked('Sagemaker', 'sagemaker-port', 'integer', parsePort, NO_SAGEMAKER),
+  checked('Sagemaker', 'sagemaker-port', 'integer', parseInt32, NO_SAGEMAKER),
   checked(
     'Sagemaker',
     'sagemaker-safe-port-range',
@@ -28,7 +28,7 @@ const OTHER_ENDPOINTS: OptionSpec[] = [
     'Vertex',
     'give Vertex AI the routes /v2/health/ready and /v2/models/MODEL/infer of the HTTP port',
   ),
-  checked('Vertex', 'vertex-ai-port', 'integer', parsePort, NO_VERTEX),
+  checked('Vertex', 'vertex-ai-port', 'integer', parseInt32, NO_VERTEX),
   checked('Vertex', 'vertex-ai-thread-count', 'integer', parseInt32, NO_VERTEX),
   checked('Vertex', 'vertex-ai-default-model', 'string', text, NO_VERTEX),
 ];
@@ -69,7 +69,7 @@ const METRICS_OPTIONS: OptionSpec[] = [
     METRICS,
     'metrics-port',
     'integer',
-    parsePort,
+    parseInt32,
     (d, v) => (d.metrics.port = v),
     'Port; 0 = any free port. Default 8002.',
   ),

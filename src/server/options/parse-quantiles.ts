@@ -1,3 +1,5 @@
+import { readStod } from './parse-value.js';
+
 /** What `summary_quantiles` means. */
 export interface ParsedQuantiles {
   readonly summaryQuantiles: readonly number[];
@@ -11,10 +13,13 @@ export function parseQuantiles(value: string): ParsedQuantiles {
   const quantileFaults: string[] = [];
   for (const pair of value.split(',')) {
     const [quantile = '', error] = pair.split(':');
-    const number = Number(quantile);
+    const number = readStod(quantile);
+    const margin = readStod(error ?? '');
     if (error === undefined) {
       quantileFaults.push(`Invalid option: [${pair}]. No ':' delimiter found. Expected format is <quantile>:<error>`);
-    } else if (quantile.trim() === '' || !(number >= 0 && number <= 1) || !(Number(error) >= 0)) {
+    } else if (Number.isNaN(number) || Number.isNaN(margin)) {
+      quantileFaults.push(`Invalid option: [${pair}]. Error: stod`);
+    } else if (!(number >= 0 && number <= 1) || !(margin >= 0)) {
       quantileFaults.push(`Invalid option: [${pair}]. A quantile and its error are numbers from 0 to 1.`);
     } else {
       summaryQuantiles.push(number);

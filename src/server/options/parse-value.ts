@@ -66,6 +66,20 @@ export const parseTimeoutMs = wholeNumber('milliseconds', 0, LONGEST_MS);
 /** Seconds that a timer can wait; 0 stands for no limit. */
 export const parseTimeoutSeconds = wholeNumber('seconds', 0, LONGEST_SECONDS);
 
+/** Like C's stod: leading blanks and text after the number are passed over; hexadecimal numbers are read, too. NaN without a number. */
+export function readStod(value: string): number {
+  const hex = /^\s*([+-]?)0x([\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p([+-]?\d+))?/i.exec(value);
+  if (hex !== null) {
+    const [, sign, digits = '', exponent = '0'] = hex;
+    const [whole = '', fraction = ''] = digits.split('.');
+    const scale = Number(exponent) - 4 * fraction.length;
+    return Number.parseInt(`${whole}${fraction}`, 16) * 2 ** scale * (sign === '-' ? -1 : 1);
+  }
+  const infinite = /^\s*([+-]?)inf/i.exec(value);
+  if (infinite !== null) return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  return Number.parseFloat(value);
+}
+
 /** Like C's stod. */
 export function parseFloating(value: string): number {
   const number = Number.parseFloat(value);
@@ -73,13 +87,14 @@ export function parseFloating(value: string): number {
   return number;
 }
 
-/** A TCP port. Stricter than the original, which takes any number that an int can hold. */
-export function parsePort(value: string): number {
-  const port = parseInt32(value);
-  if (!/^\s*\+?\d+\s*$/.test(value) || port > 65535) {
+/**
+ * Checks that a value which parseInt32 has read is a TCP port. Stricter than the original, which takes any number that an
+ * int can hold.
+ */
+export function checkPort(value: string): void {
+  if (!/^\s*\+?\d+\s*$/.test(value) || parseInt32(value) > 65535) {
     throw new BadOption(`Invalid option value. Got ${value}, expected a port from 0 (any free port) to 65535`);
   }
-  return port;
 }
 
 /** `<first><delimiter><second>`; only the first delimiter separates. */

@@ -227,9 +227,7 @@ test('--metrics-config: quantiles and switches; what is neither true nor false c
   );
   assert.deepEqual([metrics.summaryLatencies, metrics.histogramLatencies], [true, false]);
   assert.deepEqual(metrics.summaryQuantiles, [0.5, 0.99]);
-  assert.deepEqual(metrics.quantileFaults, [
-    'Invalid option: [x:1]. A quantile and its error are numbers from 0 to 1.',
-  ]);
+  assert.deepEqual(metrics.quantileFaults, ['Invalid option: [x:1]. Error: stod']);
 });
 
 test('the metrics address follows the HTTP address unless it is given', () => {
@@ -341,4 +339,23 @@ test('name and release in the metadata can be set', () => {
   const { id, version } = serve('--id=mine', '--server-version=2.51.0');
   assert.deepEqual([id, version], ['mine', '2.51.0']);
   assert.deepEqual([serve().id, serve().version], ['triton', '2.73.0']);
+});
+
+test('--metrics-config: quantiles that end in something else are read as far as they are numbers', () => {
+  const { metrics } = serve('--metrics-config=summary_quantiles=0.5x:0.05,0.9:0.01q, 0.7 :0.1,0x1p-2:0.2,7:0.1');
+  assert.deepEqual(metrics.summaryQuantiles, [0.5, 0.9, 0.7, 0.25]);
+  assert.deepEqual(metrics.quantileFaults, [
+    'Invalid option: [7:0.1]. A quantile and its error are numbers from 0 to 1.',
+  ]);
+});
+
+test('options of a service that is switched off are not checked', () => {
+  assert.equal(serve('--grpc-port', '-47', '--allow-grpc', '0').grpc.enabled, false);
+  assert.equal(serve('--allow-http=0', '--http-port=99999', '--http-use-ssl=1').http.enabled, false);
+  assert.equal(serve('--metrics-port=80x', '--allow-metrics=false').metrics.enabled, false);
+  assert.match(
+    refusal('--grpc-port=-47'),
+    /^Bad option: "--grpc-port"\.\nInvalid option value\. Got -47, expected a port/,
+  );
+  assert.match(refusal('--allow-metrics=0', '--metrics-port=x'), /Invalid option value\. Got x/);
 });

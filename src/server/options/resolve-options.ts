@@ -3,7 +3,7 @@ import { otelOptions } from '../trace/otel/otel-options.js';
 import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
 import { completeTraceConfig } from './parse-trace-config.js';
-import { BadOption, parseInt32, parsePair } from './parse-value.js';
+import { BadOption, checkPort, parseInt32, parsePair } from './parse-value.js';
 import { defaultServerOptions, type OptionsDraft, type ServerOptions } from './server-options.js';
 import { settleTls } from './tls-options.js';
 
@@ -56,6 +56,7 @@ export function resolveOptions(args: readonly string[], warn: (line: string) => 
   const stray = parsed.positionals[0];
   if (stray !== undefined) return { kind: 'error', usage: true, message: `Unexpected argument: ${stray}` };
   try {
+    checkPorts(draft, values);
     completeTraceConfig(draft.trace, process.env);
   } catch (reason) {
     if (!(reason instanceof BadOption)) throw reason;
@@ -90,10 +91,9 @@ function finish(draft: OptionsDraft, state: ParseState, values: ReadonlyMap<stri
   if (given.has('response-cache-byte-size') && given.has('cache-config')) {
     return 'Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. Please provide one or the other.';
   }
-  if ((draft.http.reusePort || draft.grpc.reusePort) && !canReusePort()) {
-    state.unsupported.push(
-      `--reuse-${draft.http.reusePort ? 'http' : 'grpc'}-port=true: Node ${process.versions.node} cannot share a port, 23.1 can`,
-    );
+  const reusing = (['http', 'grpc'] as const).find((front) => draft[front].enabled && draft[front].reusePort);
+  if (reusing !== undefined && !canReusePort()) {
+    state.unsupported.push(`--reuse-${reusing}-port=true: Node ${process.versions.node} cannot share a port, 23.1 can`);
   }
   if (draft.trace.mode === 'opentelemetry') {
     try {
@@ -103,6 +103,19 @@ function finish(draft: OptionsDraft, state: ParseState, values: ReadonlyMap<stri
     }
   }
   return portConflict(draft, values.get('sagemaker-safe-port-range'), values.get('allow-sagemaker'));
+}
+
+/** Ports of services that are switched off are not looked at. */
+function checkPorts(draft: OptionsDraft, values: ReadonlyMap<string, string>): void {
+  for (const service of ['http', 'grpc', 'metrics'] as const) {
+    const port = values.get(`${service}-port`);
+    if (port === undefined || !draft[service].enabled) continue;
+    try {
+      checkPort(port);
+    } catch (reason) {
+      throw new BadOption((reason as Error).message, `--${service}-port`);
+    }
+  }
 }
 
 function canReusePort(): boolean {

@@ -45,6 +45,8 @@ export function settleTls(draft: OptionsDraft, given: ReadonlySet<string>): stri
   const missing: string[] = [];
   for (const front of ['http', 'grpc'] as const) {
     if (!given.has(`${front}-use-ssl`) && !given.has(`${front}-use-ssl-mutual`)) draft[front].tls = undefined;
+    // Options of a front end that is switched off are not checked.
+    if (!draft[front].enabled) continue;
     const { tls } = draft[front];
     if (tls !== undefined && (tls.certificate === '' || tls.key === '')) {
       missing.push(`--${front}-use-ssl needs --${front}-server-cert and --${front}-server-key`);
