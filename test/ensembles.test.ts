@@ -73,6 +73,42 @@ suite('a decoupled ensemble', () => {
     await client.close();
   });
 
+  test('of a model that is not decoupled and answers several times, a gRPC stream gets the first response', async () => {
+    const config = STREAMING['repeat/config.pbtxt'].replace(/model_transaction_policy \{.*?\}/, '');
+    const plain = makeRepository({ 'plain/config.pbtxt': config, 'plain/1/.keep': '' });
+    const other = await startTestServer([plain.path]);
+    const client = createGrpcClient({ url: `127.0.0.1:${other.grpc}` });
+    try {
+      const uint32 = (...values: number[]) => new Uint8Array(Uint32Array.from(values).buffer);
+      const inputs = [
+        { name: 'IN', datatype: 'INT32', shape: [3], data: uint32(7, 8, 9) },
+        { name: 'DELAY', datatype: 'UINT32', shape: [3], data: uint32(0, 1, 0) },
+        { name: 'WAIT', datatype: 'UINT32', shape: [1], data: uint32(0) },
+      ] as const;
+      const stream = client.stream();
+      await stream.send({ modelName: 'plain', id: 'a', inputs });
+      await stream.send({ modelName: 'plain', id: 'b', inputs });
+      stream.end();
+      const seen: unknown[] = [];
+      for await (const { error, result, final } of stream) {
+        assert.equal(error, undefined);
+        seen.push([result!.id, new Int32Array(new Uint8Array(result!.output('OUT')!.data).buffer)[0], final]);
+      }
+      assert.deepEqual(seen, [
+        ['a', 7, false],
+        ['b', 7, false],
+      ]);
+      // Without a stream it stays an error, as in Triton.
+      await assert.rejects(client.infer({ modelName: 'plain', inputs }), {
+        message: 'expected a single response, got 3',
+      });
+    } finally {
+      await client.close();
+      await other.stop();
+      plain.remove();
+    }
+  });
+
   test('answers events to generate_stream', async () => {
     const body = JSON.stringify({ IN: [4, 5], DELAY: [0, 0], WAIT: 0 });
     const answer = await httpRequest(server.http, 'POST', '/v2/models/stream/generate_stream', body);

@@ -175,6 +175,7 @@ class InferStreamSession implements GrpcStreamListener {
     }
     if (trace !== undefined) request = { ...request, trace: trace.request };
     const wantsEmptyFinal = message.parameters.get('triton_enable_empty_final_response')?.value === true;
+    let answered = false;
     const pending = model.submit(request, (response, final) => {
       if (final) {
         this.#open--;
@@ -182,8 +183,11 @@ class InferStreamSession implements GrpcStreamListener {
       }
       trace?.responded();
       if (!this.#ended) {
-        if (response !== undefined) this.#answer(response, final, message, decoded, model, slot, trace);
-        else if (final && model.decoupled && wantsEmptyFinal) {
+        if (response !== undefined) {
+          // Of a model that is not decoupled Triton sends the first response only, however many there are.
+          if (model.decoupled || !answered) this.#answer(response, final, message, decoded, model, slot, trace);
+          answered = true;
+        } else if (final && model.decoupled && wantsEmptyFinal) {
           this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))), trace);
         }
       }
