@@ -90,6 +90,11 @@ export class BatchQueue {
     if (options.priorityLevels === 0n) this.#levels.push(this.#newLevel(0n));
   }
 
+  /** Requests that are kept in memory: those that wait, and those that left and whose slots are not closed yet. */
+  get slots(): number {
+    return this.#levels.reduce((sum, { live, delayed }) => sum + live.slots + delayed.slots, 0);
+  }
+
   /** Requests waiting, expired ones that no cursor has met included. */
   get length(): number {
     return this.#length;
@@ -127,8 +132,7 @@ export class BatchQueue {
   /** Puts the cursor before the first request. */
   rewind(): void {
     if (this.#emptied) this.#dropLevels();
-    for (const line of this.#gappy) line.close();
-    this.#gappy.clear();
+    this.#closeGaps();
     this.#cursorLevel = 0;
     this.#cursorSlot = 0;
   }
@@ -205,8 +209,12 @@ export class BatchQueue {
     return 0;
   }
 
-  /** Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. */
+  /**
+   * Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. Their slots are closed here
+   * too: where every request is cancelled before a batching pass, there is no pass that would do it.
+   */
   answerDropped(): void {
+    this.#closeGaps();
     if (this.#dropped.length === 0) return;
     const dropped = this.#dropped;
     this.#dropped = [];
@@ -244,6 +252,12 @@ export class BatchQueue {
     this.#emptied = false;
     if (this.#options.priorityLevels === 0n) return;
     this.#levels = this.#levels.filter((level) => level.length > 0 || !this.#isTemporary(level));
+  }
+
+  #closeGaps(): void {
+    if (this.#gappy.size === 0) return;
+    for (const line of this.#gappy) line.close();
+    this.#gappy.clear();
   }
 
   #drop(line: TaskLine, task: Task): void {

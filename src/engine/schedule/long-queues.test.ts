@@ -74,6 +74,19 @@ const withPolicy = (policy: object, more: Partial<QueueOptions> = {}): QueueOpti
 });
 
 suite('a long queue', () => {
+  test('requests that are all cancelled before a batching pass leave nothing behind', () => {
+    const queue = new BatchQueue(PLAIN_QUEUE, () => {});
+    for (let round = 0; round < 100; round++) {
+      const tasks = Array.from({ length: 10 }, () => new QueuedTask());
+      for (const { task } of tasks) queue.push(task);
+      for (const task of tasks) task.cancel();
+      queue.answerDropped();
+      assert.ok(tasks.every(({ ended }) => ended === 'cancelled'));
+      assert.equal(queue.length, 0);
+      assert.equal(queue.slots, 0);
+    }
+  });
+
   test('lets requests be cancelled at any place, while passes look at it', () =>
     quick(() => {
       let told = 0;

@@ -67,7 +67,8 @@ export class TaskLine {
   /** Closes gaps where there are many: slots then have other numbers. */
   close(): void {
     const gaps = this.#ring.length - this.#length;
-    if (gaps <= FEW_GAPS || gaps <= this.#length >> 2) return;
+    // Where nothing waits any more, nothing may keep the last requests' tensors.
+    if (this.#length > 0 && (gaps <= FEW_GAPS || gaps <= this.#length >> 2)) return;
     for (let left = this.#ring.length; left > 0; left--) {
       const task = this.#ring.shift() as Task;
       if (task.line === this) this.#ring.push(task);
