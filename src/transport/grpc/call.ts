@@ -354,6 +354,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     }
     const max = this.#context.maxInflatedMessageSize;
     const result = await inflateMessage(encoding, message, max, this.#charge);
+    if (this.#over) return undefined;
     if (result instanceof Uint8Array) return result;
     if (result === 'noMemory') this.#refuseForMemory();
     else if (result === 'tooLarge') {

@@ -42,8 +42,9 @@ export class RequestCharge {
     };
   }
 
-  /** The call is over. */
+  /** The call is over: nothing is taken any more, so that work on it that still goes on (inflating) ends. */
   close(): void {
+    this.#closed = true;
     this.#closed = true;
     this.give(this.#held);
   }
