@@ -46,11 +46,11 @@ test('no repository, a missing folder, a file: named at once', async () => {
   assert.equal(missing.status, 1);
   assert.match(
     lastLine(missing),
-    /^error: creating server: Internal - failed to stat file \/no\/such\/folder\. There is no such folder; the nearest that exists is '\/'\./,
+    /^error: creating server: Internal - failed to stat file \/no\/such\/folder\. There is no such directory; the nearest that exists is '\/'\./,
   );
   const file = await run(`--model-repository=${PROGRAM}`);
   assert.equal(file.status, 1);
-  assert.match(lastLine(file), /is a file; a model repository is a folder of model folders/);
+  assert.match(lastLine(file), /is a file; a model repository is a directory of model directories/);
 });
 
 test("the folder above the repository and one model's folder: the right one is named", async () => {

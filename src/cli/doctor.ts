@@ -10,7 +10,7 @@ import { runSubcommand, subcommand } from './subcommand.js';
 export const run: Command = (args) => {
   const command = subcommand(
     'triton doctor',
-    'tell what this machine offers to models, what is missing and what to install',
+    'report what this machine offers to models, what is missing and what to install',
   )
     .addOption(new Option('--format <form>', 'form of the report').choices(['text', 'json']).default('text'))
     .allowExcessArguments(false)

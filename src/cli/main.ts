@@ -19,8 +19,8 @@ interface CommandEntry {
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: { summary: 'serve model repositories over HTTP, gRPC and metrics', load: () => import('./serve.js') },
   repo: { summary: 'make, look at and check model repositories', load: () => import('./repo.js') },
-  doctor: { summary: 'tell what this machine offers and what is missing', load: () => import('./doctor.js') },
-  'image-client': { summary: 'classify pictures with a model on a server', load: () => import('./image-client.js') },
+  doctor: { summary: 'report what this machine offers and what is missing', load: () => import('./doctor.js') },
+  'image-client': { summary: 'classify images with a model on a server', load: () => import('./image-client.js') },
   perf: { summary: 'measure a model on a server', load: () => import('./perf.js') },
 };
 
@@ -46,7 +46,7 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    process.stderr.write(`triton: '${name}' is no command${suggestion(name)}. 'triton --help' lists them.\n`);
+    process.stderr.write(`triton: '${name}' is not a command${suggestion(name)}. 'triton --help' lists them.\n`);
     return 2;
   }
   try {
@@ -69,7 +69,7 @@ export function packageVersion(): string {
 function usage(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `usage: triton COMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton COMMAND --help tells more; triton --version prints the versions\n`;
+  return `usage: triton COMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton COMMAND --help shows more; triton --version prints the versions\n`;
 }
 
 function suggestion(name: string): string {

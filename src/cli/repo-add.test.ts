@@ -63,10 +63,13 @@ Serve it with: triton serve --model-repository 'my models'
 
   it('tells failures from unusable arguments', () => {
     const missing = add('none.onnx', '--repository', 'r');
-    assert.deepEqual([missing.status, missing.stderr], [1, "triton repo add: no such file or folder: 'none.onnx'\n"]);
+    assert.deepEqual(
+      [missing.status, missing.stderr],
+      [1, "triton repo add: no such file or directory: 'none.onnx'\n"],
+    );
     const text = add(fileURLToPath(import.meta.url), '--repository', 'r', '--name', 'x');
     assert.equal(text.status, 1);
-    assert.match(text.stderr, /^triton repo add: '.*' is no ONNX model \(/);
+    assert.match(text.stderr, /^triton repo add: '.*' is not an ONNX model \(/);
     for (const args of [[], [SIMPLE], [SIMPLE, '--repository', 'r', '--max-batch-size', '-1'], ['--nonsense']]) {
       assert.deepEqual([add(...args).status, add(...args).stdout], [2, '']);
     }

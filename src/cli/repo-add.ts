@@ -27,7 +27,7 @@ export const run: Command = (args) => {
   )
     .argument('[model.onnx]', 'the model; files with its weights beside it are copied too')
     .option('--python', 'make a Python model called --name, with a class to fill in')
-    .requiredOption('--repository <directory>', 'folder of models; it is made when missing')
+    .requiredOption('--repository <directory>', 'directory of models; it is made when missing')
     .option('--name <name>', "the model's name (default: the file's name without .onnx)")
     .option('--max-batch-size <n>', 'largest batch; 0 for none (default: 4 for a model that batches)', parseSize)
     .allowExcessArguments(false);

@@ -30,14 +30,14 @@ interface Flags {
 export const run: Command = (args) => {
   const command = subcommand('triton repo fetch', 'download published models into a repository')
     .argument('[name...]', 'models; --list shows them')
-    .option('--repository <directory>', 'folder of models; it is made when missing')
+    .option('--repository <directory>', 'directory of models; it is made when missing')
     .option('--replace', 'replace models of the same name (the shipped demonstration models are replaced anyway)')
     .option('--mirror <address>', "address in place of the publishers'; files lie there under their own names")
     .option(
       '--catalog <file>',
       'JSON file with more models: [{ name, about, config, files: [{ url, bytes, sha256, path }] }]',
     )
-    .option('--cache <directory>', 'folder of unfinished downloads (default: the cache of the user)')
+    .option('--cache <directory>', 'directory of unfinished downloads (default: the cache of the user)')
     .option('--list', 'list the models')
     .addHelpText('after', '\nHTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured. Downloads that break off are resumed.');
   return runSubcommand(command, args, fetch);

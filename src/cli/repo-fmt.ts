@@ -9,7 +9,10 @@ import { runSubcommand, subcommand } from './subcommand.js';
 /** 0 when all is in canonical form (now); 1 when --check finds a file that is not, or one cannot be read; 2 for arguments. */
 export const run: Command = (args) => {
   const command = subcommand('triton repo fmt', 'bring configurations into their canonical form; comments are kept')
-    .argument('<path...>', "configuration files, folders of models, or repositories; '-' reads a text and prints it")
+    .argument(
+      '<path...>',
+      "configuration files, directories of models, or repositories; '-' reads a text and prints it",
+    )
     .option('--check', 'change nothing; exit status 1 when a file is not in canonical form');
   return runSubcommand(command, args, format);
 };

@@ -58,9 +58,9 @@ describe('triton repo init', () => {
     assert.deepEqual(
       [init('.'), init('file'), init('file/x')].map(({ status, stderr }) => [status, stderr]),
       [
-        [1, "triton repo init: '.' is not empty and nothing is overwritten; name a new or empty folder\n"],
-        [1, "triton repo init: 'file' is a file or lies below one; name a new or empty folder\n"],
-        [1, "triton repo init: 'file/x' is a file or lies below one; name a new or empty folder\n"],
+        [1, "triton repo init: '.' is not empty and nothing is overwritten; name a new or empty directory\n"],
+        [1, "triton repo init: 'file' is a file or lies below one; name a new or empty directory\n"],
+        [1, "triton repo init: 'file/x' is a file or lies below one; name a new or empty directory\n"],
       ],
     );
     assert.deepEqual(readdirSync(root).sort(), before);

@@ -9,9 +9,9 @@ import { runSubcommand, subcommand } from './subcommand.js';
 export const run: Command = (args) => {
   const command = subcommand(
     'triton repo init',
-    'make the example repository: a picture classifier and small test models',
+    'make the example repository: an image classifier and small test models',
   )
-    .argument('<directory>', 'folder to make; it must be new or empty')
+    .argument('<directory>', 'directory to make; it must be new or empty')
     .allowExcessArguments(false);
   return runSubcommand(command, args, async ({ processedArgs }) => {
     const [directory] = processedArgs as [string];

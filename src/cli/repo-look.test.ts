@@ -103,7 +103,7 @@ describe('triton repo fmt', () => {
     const { status, out, complaint } = repo(['fmt', '-'], 'nam: "x"');
     assert.deepEqual([status, out], [1, '']);
     assert.match(complaint, /^-:1:1: error: .*\n {2}help: Did you mean 'name'\?\n$/);
-    assert.match(repo(['fmt', 'nowhere']).complaint, /no such file or folder: 'nowhere'/);
+    assert.match(repo(['fmt', 'nowhere']).complaint, /no such file or directory: 'nowhere'/);
   });
 });
 
@@ -149,7 +149,7 @@ describe('triton repo fetch', () => {
     const refused = repo(['fetch', 'm', '--catalog', 'catalog.json', '--repository', 'new']);
     assert.match(
       refused.complaint,
-      /the catalogue 'catalog\.json' is wrong: \[0\]\.files\[0\]\.path must lie in the model's folder/,
+      /the catalogue 'catalog\.json' is wrong: \[0\]\.files\[0\]\.path must lie in the model's directory/,
     );
   });
 });

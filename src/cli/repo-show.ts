@@ -24,7 +24,7 @@ export const run: Command = (args) => {
   const command = subcommand('triton repo show', 'show one model: metadata, completed configuration, files, faults')
     .argument('<model>', 'name of the model')
     .requiredOption('--repository <directory>', 'its repository; may be repeated', collect)
-    .addOption(new Option('--format <form>', 'form of the answer').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--format <form>', 'form of the output').choices(['text', 'json']).default('text'))
     .allowExcessArguments(false);
   return runSubcommand(addServerOptions(command), args, show);
 };

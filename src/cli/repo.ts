@@ -23,7 +23,7 @@ export const run: Command = async (args) => {
   }
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (subcommand === undefined) {
-    process.stderr.write(`triton repo: '${name}' is no subcommand. 'triton repo --help' lists them.\n`);
+    process.stderr.write(`triton repo: '${name}' is not a subcommand. 'triton repo --help' lists them.\n`);
     return 2;
   }
   return (await subcommand.load()).run(rest);
@@ -32,5 +32,5 @@ export const run: Command = async (args) => {
 function usage(): string {
   const width = Math.max(...Object.keys(SUBCOMMANDS).map((name) => name.length));
   const rows = Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `usage: triton repo SUBCOMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton repo SUBCOMMAND --help tells more\n`;
+  return `usage: triton repo SUBCOMMAND [arguments]\n\n${rows.join('\n')}\n\n  triton repo SUBCOMMAND --help shows more\n`;
 }

@@ -22,7 +22,7 @@ function explain(reason: Error): string {
     case 'EROFS':
       return `the file system is read-only:${where}`;
     case 'ENOENT':
-      return `no such file or folder:${where}`;
+      return `no such file or directory:${where}`;
     default:
       return reason.message;
   }

@@ -147,7 +147,7 @@ export async function checkCudaLibraries(host: Host, gpuFound: boolean, provider
   if (!providerInstalled)
     steps.push('the CUDA provider (ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node)');
   const path_ =
-    names.length > 0 ? '; libraries in other places are found when LD_LIBRARY_PATH names their folders' : '';
+    names.length > 0 ? '; libraries in other places are found when LD_LIBRARY_PATH names their directories' : '';
   const follows = 'models run on the CPU although there is a GPU';
   return { ...base, status: 'warning', found, facts, follows, remedy: `Install ${steps.join(', and ')}${path_}.` };
 }

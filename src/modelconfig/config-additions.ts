@@ -15,7 +15,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 /** Where values come from, by the first member of their path. The first that fits wins. */
 const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig) => string])[] = [
-  [/^name$/, () => "the name of the model's folder"],
+  [/^name$/, () => "the name of the model's directory"],
   [
     /^(?:backend|platform|default_model_filename)$/,
     () => 'told by the rest of the configuration, or by the file found',

@@ -13,26 +13,26 @@ const MODEL_FILE = 'Copy or export the model again.';
 export const RULES: Readonly<Record<string, Rule>> = {
   // The repository
   repository: {
-    about: 'A repository is a folder that can be listed.',
-    remedy: 'Name the folder that holds the folders of the models.',
+    about: 'A repository is a directory that can be listed.',
+    remedy: 'Name the directory that holds the directories of the models.',
   },
   'repository-is-model': {
-    about: 'A repository holds folders of models, it is not one itself.',
-    remedy: 'Name the folder above it.',
+    about: 'A repository holds directories of models, it is not one itself.',
+    remedy: 'Name the directory above it.',
   },
   'model-duplicate': { about: 'A model lies in one repository only.', remedy: 'Keep one of them.' },
   'model-directory': {
-    about: "A model's folder can be read.",
+    about: "A model's directory can be read.",
     remedy: 'Give the user of the server the right to read it.',
   },
   'broken-link': { about: 'Links lead somewhere.', remedy: 'Remove the link, or put back what it led to.' },
   'hidden-directory': {
-    about: 'Every folder of a repository counts as a model, hidden ones too.',
-    remedy: 'Move the folder out of the repository.',
+    about: 'Every directory of a repository counts as a model, hidden ones too.',
+    remedy: 'Move the directory out of the repository.',
   },
   'model-name': {
     about: 'HTTP clients can only ask for names that a path can hold.',
-    remedy: 'Rename the folder; letters, digits and . _ - ~ are safe.',
+    remedy: 'Rename the directory; letters, digits and . _ - ~ are safe.',
   },
   // Reading the configuration
   'model-unreadable': {
@@ -53,9 +53,9 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   'config-syntax': {
     about: 'The configuration is protobuf text of the message ModelConfig.',
-    remedy: 'Mend the text where the position points.',
+    remedy: 'Fix the text where the position points.',
   },
-  'config-override': { about: 'A configuration in a load request is JSON.', remedy: 'Mend the JSON text.' },
+  'config-override': { about: 'A configuration in a load request is JSON.', remedy: 'Fix the JSON text.' },
   'repository-agent': {
     about: 'Native repository agents cannot be run.',
     remedy: "Remove 'model_repository_agents'.",
@@ -63,10 +63,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'backend-unknown': {
     about: 'Something tells the backend: the configuration, or a model file of a known name.',
     remedy:
-      "Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's folder.",
+      "Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's directory.",
   },
   'directory-name': {
-    about: 'A model is called what its folder is called.',
+    about: 'A model is called what its directory is called.',
     remedy: "Leave 'name' out, or correct it.",
   },
   // Rules of the whole configuration
@@ -185,7 +185,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   'ensemble-member-failed': {
     about: 'The models of an ensemble can be loaded.',
-    remedy: 'Mend that model first; its own findings say how.',
+    remedy: 'Fix that model first; its own findings say how.',
   },
   'ensemble-member-version': {
     about: 'The versions of an ensemble are there.',
@@ -198,11 +198,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   'ensemble-input-map': {
     about: 'A step maps the inputs of its model, with their datatypes and shapes.',
-    remedy: "Let the datatypes agree: mend the ensemble's or the model's.",
+    remedy: "Let the datatypes agree: fix the ensemble's or the model's.",
   },
   'ensemble-output-map': {
     about: 'A step maps outputs of its model, with their datatypes and shapes.',
-    remedy: "Let the datatypes agree: mend the ensemble's or the model's.",
+    remedy: "Let the datatypes agree: fix the ensemble's or the model's.",
   },
   'ensemble-decoupled': {
     about: 'Answers of different decoupled models are not mixed.',
@@ -210,14 +210,14 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   // Versions, backend, instances
   'version-directory': {
-    about: 'Versions are folders named by plain numbers.',
+    about: 'Versions are directories named by plain numbers.',
     remedy: 'Version directories are named by plain numbers: 1, 2, 10.',
   },
   'version-missing': {
     about: 'Versions that the policy names are there.',
-    remedy: "Make the version's folder, or take the number out of version_policy.",
+    remedy: "Make the version's directory, or take the number out of version_policy.",
   },
-  'no-version': { about: 'A model has a version to load.', remedy: 'Make a folder 1 with the model in it.' },
+  'no-version': { about: 'A model has a version to load.', remedy: 'Make a directory 1 with the model in it.' },
   'backend-library': {
     about: 'The backend is there.',
     remedy: 'Convert the model to ONNX, or serve it elsewhere.',
@@ -326,7 +326,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'python-parameter': { about: 'Parameters of Python models have values that exist.', remedy: 'Correct the value.' },
   'python-load': {
     about: 'A Python model can be imported and completes its configuration.',
-    remedy: 'Mend the line that the message names; a missing package is missing in the interpreter of the models.',
+    remedy: 'Fix the line that the message names; a missing package is missing in the interpreter of the models.',
   },
   'python-not-run': {
     about: 'Python models are imported, to see whether they can be.',

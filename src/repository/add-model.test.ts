@@ -99,10 +99,20 @@ describe('addModel', () => {
 
   const model = onnxModel({ inputs: [{ name: 'x', dims: [4] }], outputs: [{ name: 'y', dims: [4] }] });
   const refused: [title: string, bytes: Uint8Array, options: object, message: RegExp][] = [
-    ['text', Buffer.from('no model'), {}, /^'.*net\.onnx' is no ONNX model \(onnx runtime error 7: .* at byte \d+\)$/],
-    ['an empty file', new Uint8Array(0), {}, /^'.*net\.onnx' is no ONNX model \(.*does not have a graph\.\)$/],
-    ['a cut file', model.subarray(0, model.length - 20), {}, /is no ONNX model/],
-    ['a name with a slash', model, { name: 'a/b' }, /^'a\/b' cannot name a model: it must be the name of one folder$/],
+    [
+      'text',
+      Buffer.from('no model'),
+      {},
+      /^'.*net\.onnx' is not an ONNX model \(onnx runtime error 7: .* at byte \d+\)$/,
+    ],
+    ['an empty file', new Uint8Array(0), {}, /^'.*net\.onnx' is not an ONNX model \(.*does not have a graph\.\)$/],
+    ['a cut file', model.subarray(0, model.length - 20), {}, /is not an ONNX model/],
+    [
+      'a name with a slash',
+      model,
+      { name: 'a/b' },
+      /^'a\/b' cannot name a model: it must be the name of one directory$/,
+    ],
     ['the name ..', model, { name: '..' }, /^'\.\.' cannot name a model/],
     ['a blank name', model, { name: ' ' }, /^a model needs a name; give one with --name$/],
     ['batching on a fixed model', model, { maxBatchSize: 8 }, /model does not support batching while non-zero/],
@@ -146,7 +156,7 @@ describe('addModel', () => {
       'weights outside',
       withWeights(externalTensor('w', [4], '../w.bin')),
       {},
-      /^weights of 'w' lie in '\.\.\/w\.bin', which is not below the model's own folder$/,
+      /^weights of 'w' lie in '\.\.\/w\.bin', which is not below the model's own directory$/,
     ],
     ['weights that are a folder', withWeights(externalTensor('w', [4], 'models-to-come')), {}, /models-to-come/],
   ];

@@ -78,14 +78,14 @@ export async function addModel(options: AddModelOptions): Promise<AddedModel> {
 function checkName(name: string): string {
   if (name.trim() === '') throw invalidArg('a model needs a name; give one with --name');
   if (name === '.' || name === '..' || /[/\\\0]/.test(name)) {
-    throw invalidArg(`'${name}' cannot name a model: it must be the name of one folder`);
+    throw invalidArg(`'${name}' cannot name a model: it must be the name of one directory`);
   }
   return name;
 }
 
 async function requireFile(file: string): Promise<void> {
   const stats = await stat(file);
-  if (stats.isDirectory()) throw invalidArg(`'${file}' is a folder; name the .onnx file`);
+  if (stats.isDirectory()) throw invalidArg(`'${file}' is a directory; name the .onnx file`);
   if (!stats.isFile()) throw invalidArg(`'${file}' is not a regular file; name the .onnx file`);
 }
 
@@ -94,7 +94,7 @@ async function requireAbsent(directory: string, name: string, repository: string
     await stat(directory);
   } catch (reason) {
     if (isCode(reason, 'ENOENT')) return;
-    if (isCode(reason, 'ENOTDIR')) throw invalidArg(`'${repository}' is no folder`);
+    if (isCode(reason, 'ENOTDIR')) throw invalidArg(`'${repository}' is not a directory`);
     throw reason;
   }
   throw exists(name, repository);
@@ -118,7 +118,7 @@ async function refusable<T>(file: string, read: (path: string) => T | Promise<T>
     }
     const why =
       reason instanceof Error && reason.cause instanceof Error ? `${message}: ${reason.cause.message}` : message;
-    throw new TritonError('INVALID_ARG', `'${file}' is no ONNX model (${why})`, { cause: reason });
+    throw new TritonError('INVALID_ARG', `'${file}' is not an ONNX model (${why})`, { cause: reason });
   }
 }
 
@@ -145,7 +145,7 @@ async function externalFilesOf(model: OnnxModel): Promise<string[]> {
   const needed = new Map<string, number>();
   for (const { tensor, location, offset, length } of model.externalData) {
     if (!isInside(location)) {
-      throw invalidArg(`weights of '${tensor}' lie in '${location}', which is not below the model's own folder`);
+      throw invalidArg(`weights of '${tensor}' lie in '${location}', which is not below the model's own directory`);
     }
     const place = normalize(location);
     if (place === 'model.onnx') {

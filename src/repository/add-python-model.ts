@@ -18,7 +18,7 @@ export interface AddedPythonModel {
  */
 export async function addPythonModel(repository: string, name: string): Promise<AddedPythonModel> {
   if (name.trim() === '' || name === '.' || name === '..' || /[/\\\0]/.test(name)) {
-    throw invalidArg(`'${name}' cannot name a model: it must be the name of one folder`);
+    throw invalidArg(`'${name}' cannot name a model: it must be the name of one directory`);
   }
   const directory = join(repository, name);
   const file = '1/model.py';

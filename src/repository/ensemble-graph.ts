@@ -211,7 +211,7 @@ function join(
     const [a, b] = [first, mine].map((one) => ({ name: `model ${one.model}`, dims: fullShape(one) })) as [Side, Side];
     add(
       inferred('shape', formatShape(a.dims), formatShape(b.dims)),
-      'Both models must agree on the tensor, -1 standing for any size: mend the one that is wrong.',
+      'Both models must agree on the tensor, -1 standing for any size: fix the one that is wrong.',
       compareShapes(a, b, (x, y) => x === y || x === -1n || y === -1n),
     );
   }

@@ -91,7 +91,7 @@ const CASES: readonly (readonly [
     /^model-file-truncated: .*is cut short: a field of 5 bytes runs past/,
   ],
   ['an archive of a graph', GRAPH, { 'model.graphdef': Buffer.from([0x1f, 0x8b, 8]) }, /it is a gzip archive$/],
-  ['a SavedModel as a graph', GRAPH, { 'model.graphdef/saved_model.pb': GRAPHDEF }, /is a folder, not a GraphDef$/],
+  ['a SavedModel as a graph', GRAPH, { 'model.graphdef/saved_model.pb': GRAPHDEF }, /is a directory, not a GraphDef$/],
   ['a SavedModel', SAVED, { 'model.savedmodel/saved_model.pb': GRAPHDEF }, ''],
   [
     'a SavedModel one folder too deep',
@@ -99,7 +99,7 @@ const CASES: readonly (readonly [
     { 'model.savedmodel/x/saved_model.pb': GRAPHDEF },
     /holds no saved_model\.pb$/,
   ],
-  ['a graph as a SavedModel', SAVED, { 'model.savedmodel': GRAPHDEF }, /is a file, not the folder of a SavedModel$/],
+  ['a graph as a SavedModel', SAVED, { 'model.savedmodel': GRAPHDEF }, /is a file, not the directory of a SavedModel$/],
   ['Keras', SAVED, { 'model.savedmodel': '\x89HDF\r\n' }, /is a file|HDF5/],
   ['OpenVINO', VINO, { 'model.xml': '<?xml version="1.0"?>\n<net name="x">\n</net>\n', 'model.bin': 'x' }, ''],
   [

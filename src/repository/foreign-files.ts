@@ -67,24 +67,28 @@ async function judgeGraphDef(path: string): Promise<FileProblem | undefined> {
   if ((await kindOf(path)) === 'file') return judgeProtobuf(path);
   return wrong(
     path,
-    'is a folder, not a GraphDef',
-    'A folder is a SavedModel: write platform: "tensorflow_savedmodel".',
+    'is a directory, not a GraphDef',
+    'A directory is a SavedModel: write platform: "tensorflow_savedmodel".',
   );
 }
 
 async function judgeSavedModel(path: string): Promise<FileProblem | undefined> {
   if ((await kindOf(path)) === 'file') {
-    return wrong(path, 'is a file, not the folder of a SavedModel', 'Put the folder with saved_model.pb there.');
+    return wrong(path, 'is a file, not the directory of a SavedModel', 'Put the directory with saved_model.pb there.');
   }
   const graph = joinPath(path, 'saved_model.pb');
   if ((await kindOf(graph)) === 'file') return (await modelFileProblem(graph)) ?? (await judgeProtobuf(graph));
   if ((await kindOf(joinPath(path, 'saved_model.pbtxt'))) === 'file') return undefined;
-  return wrong(path, 'holds no saved_model.pb', 'Copy the content of the SavedModel folder, without a folder between.');
+  return wrong(
+    path,
+    'holds no saved_model.pb',
+    'Copy the content of the SavedModel directory, without a directory between.',
+  );
 }
 
 async function judgePlan(path: string): Promise<FileProblem | undefined> {
   if ((await kindOf(path)) === 'directory')
-    return wrong(path, 'is a folder, not a TensorRT plan', 'Put the file there.');
+    return wrong(path, 'is a directory, not a TensorRT plan', 'Put the file there.');
   const format = await formatOfFile(path);
   if (format === 'tensorrt') return undefined;
   if (format !== undefined) return formatProblem(path, format);
@@ -92,7 +96,8 @@ async function judgePlan(path: string): Promise<FileProblem | undefined> {
 }
 
 async function judgeTorchScript(path: string): Promise<FileProblem | undefined> {
-  if ((await kindOf(path)) === 'directory') return wrong(path, 'is a folder, not TorchScript', 'Put the file there.');
+  if ((await kindOf(path)) === 'directory')
+    return wrong(path, 'is a directory, not TorchScript', 'Put the file there.');
   const format = await formatOfFile(path);
   const script = 'Save the model with torch.jit.script(model).save(path).';
   if (format === 'pickle') return wrong(path, 'holds pickled weights, not TorchScript', script);

@@ -31,7 +31,7 @@ async function requireFree(directory: string): Promise<void> {
     if ((await readdir(directory)).length > 0) throw notEmpty(directory);
   } catch (reason) {
     if (isCode(reason, 'ENOTDIR'))
-      throw invalidArg(`'${directory}' is a file or lies below one; name a new or empty folder`);
+      throw invalidArg(`'${directory}' is a file or lies below one; name a new or empty directory`);
     if (!isCode(reason, 'ENOENT')) throw reason;
   }
 }
@@ -39,6 +39,6 @@ async function requireFree(directory: string): Promise<void> {
 function notEmpty(directory: string): TritonError {
   return new TritonError(
     'ALREADY_EXISTS',
-    `'${directory}' is not empty and nothing is overwritten; name a new or empty folder`,
+    `'${directory}' is not empty and nothing is overwritten; name a new or empty directory`,
   );
 }

@@ -84,7 +84,7 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
   [
     'a hidden directory is a model',
     { '.git/config.pbtxt/': '', '.git/1/': '' },
-    "warning .git: '.git' is probably no model, but a server takes every folder for one",
+    "warning .git: '.git' is probably no model, but a server takes every directory for one",
     'error .git: failed to open text file for read R/.git/config.pbtxt: Is a directory',
   ],
   [

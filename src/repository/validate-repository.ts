@@ -96,7 +96,7 @@ function nameDoubts(name: string, repositories: readonly string[]): Finding[] {
     return [{ severity: 'warning', rule, message, file, model: name, ...(remedy === undefined ? {} : { remedy }) }];
   };
   if (name.startsWith('.') || name === 'lost+found' || name === '__pycache__') {
-    return doubt('hidden-directory', `'${name}' is probably no model, but a server takes every folder for one`);
+    return doubt('hidden-directory', `'${name}' is probably no model, but a server takes every directory for one`);
   }
   if (/^[\w.~-]+$/.test(name)) return [];
   return doubt(
@@ -123,9 +123,9 @@ async function checkPlace(repository: string, findings: Finding[]): Promise<void
   findings.push({
     severity: 'warning',
     rule: 'repository-is-model',
-    message: `'${repository}' looks like the folder of one model: it holds a config.pbtxt`,
+    message: `'${repository}' looks like the directory of one model: it holds a config.pbtxt`,
     file: repository,
-    remedy: 'Name the folder above it.',
+    remedy: 'Name the directory above it.',
   });
 }
 

@@ -9,22 +9,22 @@ export function repositoryHint(repository: string): string | undefined {
   if (/^[a-z][a-z0-9]*:\/\//.test(repository)) return undefined;
   if (!existsSync(repository)) return missingHint(repository);
   if (!statSync(repository).isDirectory()) {
-    return `'${repository}' is a file; a model repository is a folder of model folders.`;
+    return `'${repository}' is a file; a model repository is a directory of model directories.`;
   }
   const entries = list(repository);
   if (entries === undefined) return `'${repository}' cannot be read by this user.`;
   if (looksLikeModel(repository)) {
-    return `'${repository}' is the folder of one model; the repository is the folder above: --model-repository=${above(repository)}`;
+    return `'${repository}' is the directory of one model; the repository is the directory above: --model-repository=${above(repository)}`;
   }
   if (/^\d+$/.test(path.basename(path.resolve(repository))) && holdsModelFile(entries)) {
-    return `'${repository}' is a version of one model; the repository is two folders above: --model-repository=${above(above(repository))}`;
+    return `'${repository}' is a version of one model; the repository is two directories above: --model-repository=${above(above(repository))}`;
   }
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(repository, entry.name));
   if (folders.length === 0 || folders.some(looksLikeModel)) return undefined;
   const repositories = folders.filter((folder) => childFolders(folder).some(looksLikeModel));
   if (repositories.length === 0) return undefined;
   return (
-    `'${repository}' holds no models itself, but ${repositories.length === 1 ? 'this folder in it does' : 'these folders in it do'}: ` +
+    `'${repository}' holds no models itself, but ${repositories.length === 1 ? 'this directory in it does' : 'these directories in it do'}: ` +
     repositories.map((folder) => `--model-repository=${folder}`).join(' ')
   );
 }
@@ -45,7 +45,7 @@ function missingHint(repository: string): string {
   const near = childFolders(parent).filter(looksLikeRepository);
   const beside =
     near.length === 0 ? '' : ` Model repositories there: ${near.map((folder) => `'${folder}'`).join(', ')}.`;
-  return `There is no such folder; the nearest that exists is '${parent}'.${beside}`;
+  return `There is no such directory; the nearest that exists is '${parent}'.${beside}`;
 }
 
 function looksLikeRepository(folder: string): boolean {

@@ -167,7 +167,7 @@ function logEmptyRepositories(options: ServerOptions, log: ServerLog): void {
     if (hint !== undefined) log.warning(`Check --model-repository: ${hint}`);
     else if (isEmptyRepository(repository)) {
       log.info(
-        `No models: the model repository '${repository}' is empty. It should hold a folder for each model; ` +
+        `No models: the model repository '${repository}' is empty. It should hold a directory for each model; ` +
           `'triton repo init' makes one with examples.`,
       );
     }

@@ -68,7 +68,7 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
     if (!(cause instanceof WireFormatError)) {
       return { fault: faultOf(reason, 'onnx-file', at, onnxRemedy((reason as Error).message), path) };
     }
-    const remedy = `The file is cut short or is no ONNX model: ${cause.message}. Copy or export the model again.`;
+    const remedy = `The file is cut short or is not an ONNX model: ${cause.message}. Copy or export the model again.`;
     return { fault: faultOf(reason, 'model-file-truncated', at, remedy, path) };
   }
 }

@@ -61,7 +61,7 @@ describe('the text form', () => {
         '                      ^^',
         '  help: Write dims: [ 16 ].',
         "my models/none: error: Invalid model name: Could not determine backend for model 'none' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'. [backend-unknown]",
-        "  help: Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's folder.",
+        "  help: Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's directory.",
         '3 models: 3 errors, 0 warnings',
         '',
       ].join('\n'),
@@ -75,7 +75,7 @@ describe('--show-effective', () => {
     assert.equal(status, 0);
     assert.match(
       out,
-      /^# identity: good\/identity\/config\.pbtxt, completed\nname: "identity" {2}# added: the name of the model's folder\n/,
+      /^# identity: good\/identity\/config\.pbtxt, completed\nname: "identity" {2}# added: the name of the model's directory\n/,
     );
     assert.match(out, /\n {2}preferred_batch_size: 4 {2}# added: default, as max_batch_size\n/);
     assert.match(out, /\n# simple: no configuration of its own\n/);

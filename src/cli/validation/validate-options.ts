@@ -28,13 +28,15 @@ export interface ServerFlags {
 /** Adds the options to a command; returns it. */
 export function addServerOptions(command: Commander): Commander {
   command
-    .option('--no-run', 'do not import Python models: what only their code can tell is not checked')
-    .option('--assume-backend <name>', 'judge models of this backend as if it were here; may be repeated', collect, [])
+    .option('--no-run', 'do not import Python models: what only their code can show is not checked')
+    .addOption(list('--assume-backend <name>', 'judge models of this backend as if it were here; may be repeated'))
     .option('--gpus <ids>', 'GPUs of the server, e.g. 0,1 (default: those of this machine)', parseGpus)
     .option('--disable-auto-complete-config', 'as the server: configurations must be complete')
     .option('--strict-model-config [value]', 'as the server; deprecated form of the above', parseBoolean)
     .option('--model-config-name <name>', 'as the server: use configs/<name>.pbtxt where it exists')
-    .option('--backend-config <setting>', 'as the server: <backend>,<key>=<value> or <key>=<value>', collect, [])
+    .addOption(
+      list('--backend-config <setting>', 'as the server: <backend>,<key>=<value> or <key>=<value>; may be repeated'),
+    )
     .option('--backend-directory <path>', 'as the server: Python backends lie there', DEFAULT_BACKEND_DIRECTORY)
     .option('--repoagent-directory <path>', 'as the server: named in messages');
   for (const name of WITHOUT_EFFECT) command.addOption(new Option(`--${name} <value>`).hideHelp());
@@ -85,6 +87,11 @@ function parseBoolean(text: string): boolean {
 function parseGpus(text: string): readonly number[] {
   if (!/^(?:\d+(?:,\d+)*)?$/.test(text)) throw new InvalidArgumentError('GPUs are numbers with commas between.');
   return text === '' ? [] : text.split(',').map(Number);
+}
+
+/** An option that may be given several times. */
+function list(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(collect).default([], 'none');
 }
 
 function collect(value: string, previous: readonly string[]): readonly string[] {

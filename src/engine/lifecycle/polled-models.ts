@@ -134,7 +134,7 @@ export class PolledModels {
     try {
       await remove(directory);
     } catch (reason) {
-      this.#log.warning(`failed to remove the temporary folder '${directory}': ${(reason as Error).message}`);
+      this.#log.warning(`failed to remove the temporary directory '${directory}': ${(reason as Error).message}`);
     }
   }
 }

@@ -170,7 +170,7 @@ export class Repositories {
     if (!(name.startsWith('.') || name === 'lost+found') || this.#warned.has(directory)) return;
     this.#warned.add(directory);
     this.#log.warning(
-      `the folder '${directory}' is taken for a model, as every folder of a model repository is, hidden ones too; ` +
+      `the directory '${directory}' is taken for a model, as every directory of a model repository is, hidden ones too; ` +
         'move it out of the repository if it is none',
     );
   }

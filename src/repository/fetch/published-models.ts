@@ -150,7 +150,7 @@ function catalogProblem(content: unknown): string | undefined {
   for (const [i, model] of content.entries()) {
     const { name, files, config } = (model ?? {}) as Partial<PublishedModel>;
     if (typeof name !== 'string' || name === '' || name.startsWith('.') || /[/\\\0]/.test(name))
-      return `[${i}].name must name a folder`;
+      return `[${i}].name must name a directory`;
     if (typeof config !== 'string') return `[${i}].config must be the text of a config.pbtxt`;
     if (!Array.isArray(files) || files.length === 0) return `[${i}].files must be a list`;
     for (const [k, entry] of files.entries()) {
@@ -162,7 +162,7 @@ function catalogProblem(content: unknown): string | undefined {
       if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
         return `${at}.sha256 must be 64 hexadecimal digits`;
       const places = typeof path === 'string' ? [path] : Object.values(path ?? {});
-      if (places.length === 0 || !places.every(isInside)) return `${at}.path must lie in the model's folder`;
+      if (places.length === 0 || !places.every(isInside)) return `${at}.path must lie in the model's directory`;
     }
   }
   return undefined;

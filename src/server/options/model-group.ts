@@ -15,7 +15,7 @@ export const MODEL_OPTIONS: readonly OptionSpec[] = [
     'string',
     text,
     addRepository,
-    'A folder of models, each a folder of its own; also s3://, gs:// and as://. May be given several times.',
+    'A directory of models, each a directory of its own; also s3://, gs:// and as://. May be given several times.',
   ),
   option(
     REPOSITORY,

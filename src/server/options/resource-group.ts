@@ -11,7 +11,7 @@ import {
 
 const DEVICES = 'Memory/Device Management';
 
-const NO_AGENTS = 'repository agents are native libraries, which cannot be loaded here; messages name this folder';
+const NO_AGENTS = 'repository agents are native libraries, which cannot be loaded here; messages name this directory';
 const GPU_MEMORY = 'ONNX Runtime manages the memory of GPUs by itself; fewer instances need less of it';
 const PINNED_MEMORY = 'there is no such pool; the start-up table and the metrics show the size';
 const COMPUTE_CAPABILITY = 'ONNX Runtime checks the GPU; the start-up table shows the value';
@@ -24,7 +24,7 @@ const BACKENDS: OptionSpec[] = [
     'string',
     text,
     (d, v) => (d.backendDirectory = v),
-    'Folder of backends that are Python models: NAME/model.py serves models with the backend NAME. Default /opt/tritonserver/backends.',
+    'Directory of backends that are Python models: NAME/model.py serves models with the backend NAME. Default /opt/tritonserver/backends.',
   ),
   {
     group: 'Backend',

@@ -149,7 +149,7 @@ export const MEASUREMENT_OPTIONS: readonly PerfOption[] = [
   },
   {
     name: 'strict',
-    help: 'End with status 4 when the range was not measured to its end, or (with --keep-going) not every level was stable and within the latency threshold.',
+    help: 'End with status 4 when the range was not measured to its end, or (with --keep-going) not every level was stable and within the latency threshold. When no level could be measured the status is 2, with or without this option.',
     apply: ({ options }) => {
       options.strict = true;
     },
