@@ -106,3 +106,56 @@ test('a body that is larger than the budget is refused with the reason, and coun
     repository.remove();
   }
 });
+
+test('tensors that are views on the message they came in are counted once', async () => {
+  const repository = makeRepository({ ...identityModel('holds', [['TYPE_INT32', '-1']], HOLDING) });
+  const elements = 500_000;
+  // Room for nine requests of 2 MB while another one comes; counted twice, five of them would fill it.
+  const server = await startTestServer([repository.path], ['--request-memory-limit=21000000']);
+  const grpc = new TestGrpcClient(server.grpc);
+  const sockets: net.Socket[] = [];
+  const pending = () => server.engine.metrics().find(({ name }) => name === 'holds')!.loaded!.pending;
+  let refused = '';
+  const until = async (count: number) => {
+    while (pending() !== count) {
+      assert.equal(refused, '', `${pending()} of ${count} wait`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  };
+  try {
+    const data = Buffer.alloc(4 * elements);
+    const input = { name: 'INPUT0', datatype: 'INT32', shape: [1, elements] };
+    const json = JSON.stringify({ inputs: [{ ...input, parameters: { binary_data_size: data.length } }] });
+    for (let i = 0; i < 3; i++) {
+      const head =
+        `POST /v2/models/holds/infer HTTP/1.1\r\nHost: x\r\nInference-Header-Content-Length: ${json.length}\r\n` +
+        `Content-Length: ${json.length + data.length}\r\n\r\n${json}`;
+      const socket = net.connect(server.http, '127.0.0.1', () => {
+        socket.write(head);
+        socket.write(data);
+      });
+      socket.on('error', () => {}).on('data', (response) => (refused = String(response)));
+      sockets.push(socket);
+      await until(i + 1);
+    }
+    for (let i = 0; i < 3; i++) {
+      grpc.callBytes('ModelInfer', message(elements)).catch((error: Error) => (refused = error.message));
+      await until(4 + i);
+    }
+    const stream = grpc.stream();
+    stream.on('data', (response) => (refused = String(response))).on('error', () => {});
+    for (let i = 0; i < 3; i++) {
+      stream.write(message(elements));
+      await until(7 + i);
+    }
+    // They are counted: there is no room for two more.
+    grpc.callBytes('ModelInfer', message(2 * elements)).catch((error: Error) => (refused = error.message));
+    while (refused === '') await new Promise((resolve) => setTimeout(resolve, 2));
+    assert.match(refused, /--request-memory-limit/);
+  } finally {
+    for (const socket of sockets) socket.resetAndDestroy();
+    grpc.close();
+    await server.stop();
+    repository.remove();
+  }
+});

@@ -20,7 +20,13 @@ import { ServerLiveRequest, ServerLiveResponse } from '../src/protocol/proto/ser
 import { resolveOptions } from '../src/server/options/resolve-options.js';
 import { hasOpenssl, type Identity, makeCertificates } from './support/certificates.js';
 import { pythonWithClients } from './support/python.js';
-import { startTestServer, TestGrpcClient, type TestServer } from './support/test-server.js';
+import {
+  identityModel,
+  makeRepository,
+  startTestServer,
+  TestGrpcClient,
+  type TestServer,
+} from './support/test-server.js';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/models', import.meta.url));
 const run = promisify(execFile);
@@ -73,6 +79,45 @@ const identify = (identity: Identity): TlsOptions => ({
 });
 
 describe('TLS', { skip: pem === undefined }, () => {
+  test('a client that reads a large response slowly gets all of it', async () => {
+    const repository = makeRepository(identityModel('wide', [['TYPE_INT32', '-1']]));
+    const server = await startTestServer(
+      [repository.path],
+      [...options(pem!.server, false), '--http-client-timeout=1'],
+    );
+    const size = 24_000_000;
+    const tensor = { name: 'INPUT0', datatype: 'INT32', shape: [1, size / 4], parameters: { binary_data_size: size } };
+    const json = JSON.stringify({ inputs: [tensor], parameters: { binary_data_output: true } });
+    const socket = tls.connect({ port: server.http, host: '127.0.0.1', rejectUnauthorized: false });
+    try {
+      socket.write(
+        `POST /v2/models/wide/infer HTTP/1.1\r\nHost: x\r\nInference-Header-Content-Length: ${json.length}\r\n` +
+          `Content-Length: ${json.length + size}\r\n\r\n${json}`,
+      );
+      socket.write(Buffer.alloc(size));
+      let read = 0;
+      let sinceRest = 0;
+      await new Promise<void>((resolve) => {
+        socket.on('error', () => resolve()).on('close', () => resolve());
+        socket.on('data', (part: Buffer) => {
+          read += part.length;
+          sinceRest += part.length;
+          if (read > size) resolve();
+          else if (sinceRest > 1_000_000) {
+            sinceRest = 0;
+            socket.pause();
+            setTimeout(() => socket.resume(), 200);
+          }
+        });
+      });
+      assert.ok(read > size, `${read} bytes have come`);
+    } finally {
+      socket.destroy();
+      await server.stop();
+      repository.remove();
+    }
+  });
+
   test('the client of this project, over both protocols', () =>
     withServer(false, async (server) => {
       for (const protocol of ['http', 'grpc'] as const) {

@@ -28,6 +28,18 @@ function flushWaiting(): void {
   for (const writer of writers) writer.flushContained();
 }
 
+/** What is between a socket and the system; Node keeps it to itself. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  readonly bytesWritten?: number;
+  /** With TLS: the handle of the connection below. */
+  readonly _parent?: Handle;
+}
+
+function handleOf(socket: Duplex): Handle | null | undefined {
+  return (socket as Duplex & { readonly _handle?: Handle | null })._handle;
+}
+
 /**
  * Collects what is to be sent on a socket and hands it over in one write: at the end of the turn of the event loop, or
  * when `flush` is called. One system call then carries the answers of all requests that one read brought. After an
@@ -56,8 +68,17 @@ export class SocketWriter {
 
   /** Changes whenever the system has taken something. */
   get progress(): number {
-    const { _handle: handle } = this.#socket as Duplex & { _handle?: { readonly writeQueueSize?: number } | null };
-    return this.#handedOver - this.#socket.writableLength - (handle?.writeQueueSize ?? 0);
+    const queued = handleOf(this.#socket)?.writeQueueSize ?? 0;
+    return this.#handedOver - this.#socket.writableLength - queued + this.ciphertextSent;
+  }
+
+  /**
+   * Bytes of TLS records that the system has taken; 0 without TLS. Node encrypts a large write at once and gives it to the
+   * system piece by piece; neither the stream nor its timeout knows of these pieces.
+   */
+  get ciphertextSent(): number {
+    const below = handleOf(this.#socket)?._parent;
+    return (below?.bytesWritten ?? 0) - (below?.writeQueueSize ?? 0);
   }
 
   /** True while the socket asks to wait for its `drain` event. */

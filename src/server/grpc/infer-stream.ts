@@ -12,12 +12,13 @@ import {
   type ParameterMap,
 } from '../../protocol/proto/infer-codec.js';
 import { cutText } from '../../transport/cut-text.js';
-import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../transport/grpc/grpc-api.js';
+import type { GrpcCall, GrpcMethod, GrpcStreamListener, Release } from '../../transport/grpc/grpc-api.js';
 import { PIECE_OVERHEAD } from '../../transport/send-account.js';
 import { withForwardedHeaders } from '../forward-headers.js';
 import type { ServerContext } from '../server-context.js';
 import { StreamBacklog } from '../stream-backlog.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
+import { viewedBytes } from '../viewed-bytes.js';
 import { finishWithError } from './respond.js';
 
 /** What a stopping server answers to requests that still come. */
@@ -122,7 +123,7 @@ class InferStreamSession implements GrpcStreamListener {
       const model = this.#context.engine.model(message.modelName, message.modelVersion);
       if (!model.decoupled) slot = this.#newSlot();
       if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, this.#call, this.#wait);
-      this.#submit(message, model, slot, trace, release);
+      this.#submit(message, model, slot, trace, release, bytes);
     } catch (reason) {
       release();
       // Before execution: only the id, no final flag.
@@ -149,11 +150,12 @@ class InferStreamSession implements GrpcStreamListener {
     model: ReadyModel,
     slot: Slot | undefined,
     trace: GrpcTrace | undefined,
-    release: () => void,
+    release: Release,
+    bytes: Uint8Array,
   ): void {
     const decoded = decodeGrpcInferRequest(message, model, this.#context.decoding.grpc);
     try {
-      this.#submitDecoded(decoded, message, model, slot, trace, release);
+      this.#submitDecoded(decoded, message, model, slot, trace, release, bytes);
     } catch (reason) {
       decoded.sharedMemory?.release();
       throw reason;
@@ -166,7 +168,8 @@ class InferStreamSession implements GrpcStreamListener {
     model: ReadyModel,
     slot: Slot | undefined,
     trace: GrpcTrace | undefined,
-    release: () => void,
+    release: Release,
+    bytes: Uint8Array,
   ): void {
     const { headerForward } = this.#context.options.grpc;
     let { request } = decoded;
@@ -176,6 +179,7 @@ class InferStreamSession implements GrpcStreamListener {
     if (trace !== undefined) request = { ...request, trace: trace.request };
     const wantsEmptyFinal = message.parameters.get('triton_enable_empty_final_response')?.value === true;
     let answered = false;
+    release(viewedBytes(request, bytes));
     const pending = model.submit(request, (response, final) => {
       if (final) {
         this.#open--;

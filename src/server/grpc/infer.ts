@@ -15,6 +15,7 @@ import type { ServerContext } from '../server-context.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
 import { VerboseBuffers } from '../verbose-buffers.js';
+import { viewedBytes } from '../viewed-bytes.js';
 import { finishWithError } from './respond.js';
 
 /** ModelInfer: one request, one response. */
@@ -51,6 +52,7 @@ export function modelInfer({ engine, options, decoding, tracer, log }: ServerCon
           request = { ...request, trace: listener, verbose: buffers };
         let count = 0;
         let answer: InferenceResponse | undefined;
+        release(viewedBytes(request, bytes));
         const pending = model.submit(request, (response, final) => {
           if (response !== undefined) {
             count++;

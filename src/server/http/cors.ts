@@ -73,6 +73,10 @@ class MarkedReply implements Http1Reply {
     return this.#reply.hold(bytes);
   }
 
+  handOver(bytes: number): void {
+    this.#reply.handOver(bytes);
+  }
+
   onClose(listener: () => void): void {
     this.#reply.onClose(listener);
   }

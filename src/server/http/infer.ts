@@ -16,6 +16,7 @@ import type { ServerContext } from '../server-context.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { HttpTrace } from '../trace/http-trace.js';
 import { VerboseBuffers } from '../verbose-buffers.js';
+import { viewedBytes } from '../viewed-bytes.js';
 import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
@@ -86,7 +87,7 @@ function run(
   whenDone(
     steps,
     reply,
-    (decoded) => submit(context, model, version, request, reply, decoded, trace),
+    (decoded) => submit(context, model, version, request, reply, body, decoded, trace),
     (reason) => refuse(context, reply, '', reason),
     () => trace?.end(),
   );
@@ -104,6 +105,7 @@ function submit(
   version: string,
   request: Http1Request,
   reply: Http1Reply,
+  body: Uint8Array,
   decoded: DecodedInferRequest,
   trace: HttpTrace | undefined,
 ): void {
@@ -121,6 +123,7 @@ function submit(
     let answer: InferenceResponse | undefined;
     const watched = listener !== undefined || buffers !== undefined;
     const submitted = watched ? { ...inference, trace: listener, verbose: buffers } : inference;
+    reply.handOver(viewedBytes(inference, body));
     const pending = model.submit(submitted, (response, final) => {
       if (response !== undefined) {
         trace?.responded();

@@ -67,6 +67,10 @@ export class HttpTrace implements Http1Reply {
     return this.#reply.hold(bytes);
   }
 
+  handOver(bytes: number): void {
+    this.#reply.handOver(bytes);
+  }
+
   onClose(listener: () => void): void {
     this.#reply.onClose(listener);
   }

@@ -4,7 +4,7 @@ import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.
 import { Http2Error } from '../http2/protocol.js';
 import { type CallHead, fieldOf, metadataOf } from './call-head.js';
 import { compressMessage, encodingForLevel, type GrpcEncoding, isGrpcEncoding } from './compression.js';
-import type { GrpcCall, GrpcCompressionLevel, GrpcMethod, GrpcStreamListener } from './grpc-api.js';
+import type { GrpcCall, GrpcCompressionLevel, GrpcMethod, GrpcStreamListener, Release } from './grpc-api.js';
 import { inflateMessage } from './inflate-message.js';
 import { type MessageFault, MessageReader } from './message-reader.js';
 import { inNextTurn, mayHandle, type TurnTaker } from './message-turns.js';
@@ -159,7 +159,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     else void this.#compressing.then(() => this.#guard(end));
   }
 
-  retain(): () => void {
+  retain(): Release {
     const bytes = this.#current;
     this.#current = 0;
     return this.#charge.retain(bytes);

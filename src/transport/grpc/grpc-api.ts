@@ -3,6 +3,9 @@
 /** Level of response compression; which algorithm that means depends on what the peer accepts. */
 export type GrpcCompressionLevel = 'none' | 'low' | 'medium' | 'high';
 
+/** Gives back so many bytes of what was retained, or all that is left of it; may be called any number of times. */
+export type Release = (bytes?: number) => void;
+
 /** One call. It stays valid after its end; what is done to it then has no effect. */
 export interface GrpcCall {
   /** `/package.Service/Method` */
@@ -28,7 +31,7 @@ export interface GrpcCall {
    * The memory of the message that is being handed over is in use, in the budget of the process, until the function that
    * is returned is called; else until the call ends (unary methods) or the listener returns (stream methods).
    */
-  retain(): () => void;
+  retain(): Release;
   /** Ends the call; trailers-only if nothing was sent. */
   finish(status: number, message?: string): void;
   /** True once the peer cancelled, went away, or the deadline passed, before `finish`. */

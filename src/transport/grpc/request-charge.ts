@@ -1,6 +1,7 @@
 import type { ByteBudget } from '../byte-budget.js';
+import type { Release } from './grpc-api.js';
 
-const NOTHING_TO_GIVE = (): void => {};
+const NOTHING_TO_GIVE: Release = (): void => {};
 
 /** The bytes of one call's requests, as part of what all peers may make the process hold. */
 export class RequestCharge {
@@ -30,15 +31,16 @@ export class RequestCharge {
     this.#budget?.give(given);
   }
 
-  /** So many bytes outlive the call: until the function that is returned is called, which may be any number of times. */
-  retain(bytes: number): () => void {
+  /** So many bytes outlive the call, until the function that is returned gives them back. */
+  retain(bytes: number): Release {
     const budget = this.#budget;
     let retained = Math.min(bytes, this.#held);
     if (budget === undefined || retained === 0) return NOTHING_TO_GIVE;
     this.#held -= retained;
-    return () => {
-      budget.give(retained);
-      retained = 0;
+    return (back = retained) => {
+      const given = Math.min(back, retained);
+      retained -= given;
+      budget.give(given);
     };
   }
 

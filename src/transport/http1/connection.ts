@@ -67,6 +67,10 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
   #reply: Reply | undefined;
   #drainListeners: (() => void)[] = [];
   #linger: NodeJS.Timeout | undefined;
+  /** What the socket's timeout is set to. */
+  #timeoutMs = 0;
+  /** Bytes of TLS records that had been sent when the socket had last been without a byte for so long. */
+  #ciphertextSent = 0;
   #receivedFromNs = 0;
 
   constructor(socket: Duplex, handler: Http1Handler, options: ResolvedHttp1Options) {
@@ -130,6 +134,13 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     if (!budget.take(bytes)) return false;
     this.#held += bytes;
     return true;
+  }
+
+  handOver(bytes: number): void {
+    const given = Math.min(bytes, this.#held);
+    if (given === 0) return;
+    this.#options.requestBudget?.give(given);
+    this.#held -= given;
   }
 
   wrote(): void {
@@ -265,6 +276,7 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
 
   /** Says how long the socket may be without a byte in either direction before `#onStall` is asked; 0 = for ever. */
   #timeOut(ms: number): void {
+    this.#timeoutMs = ms;
     if ('setTimeout' in this.#socket) (this.#socket as Duplex & { setTimeout(ms: number): void }).setTimeout(ms);
   }
 
@@ -273,6 +285,15 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
     if (this.writer.backlog === 0) {
       if (this.#state === State.ANSWER) return;
       if (this.#state === State.HEAD && this.#input.size === 0) return;
+    }
+    const { ciphertextSent } = this.writer;
+    if (ciphertextSent !== this.#ciphertextSent) {
+      // A peer that reads slowly over TLS: the socket's timeout does not see it.
+      this.#ciphertextSent = ciphertextSent;
+      if (this.writer.backlog > 0) {
+        this.#timeOut(this.#timeoutMs);
+        return;
+      }
     }
     this.#socket.destroy();
   }
@@ -305,9 +326,7 @@ export class Connection implements Http1Connection, ReplyOwner, DirectReader {
 
   /** Gives back what was taken for the request. */
   #letGo(): void {
-    if (this.#held === 0) return;
-    this.#options.requestBudget?.give(this.#held);
-    this.#held = 0;
+    this.handOver(this.#held);
   }
 
   /** Whether the peer has left so many answers unread that its next request has to wait. */

@@ -50,6 +50,8 @@ export interface Http1Reply {
    * False: all requests together hold as much as they may, and nothing was counted.
    */
   hold(bytes: number): boolean;
+  /** So many bytes of what is counted for the request, its body included, are counted by somebody else from now on. */
+  handOver(bytes: number): void;
   /** Calls `listener` once if the peer goes away before the answer is complete; at once if it has gone already. */
   onClose(listener: () => void): void;
 }

@@ -13,6 +13,8 @@ export interface ReplyOwner {
   admits(bytes: number): boolean;
   /** Counts bytes that are kept for the request. */
   hold(bytes: number): boolean;
+  /** Counts bytes no longer that are kept for the request. */
+  handOver(bytes: number): void;
   /** Something was added to the writer. */
   wrote(): void;
   /** Whether the peer keeps up. */
@@ -103,6 +105,10 @@ export class Reply implements Http1Reply {
 
   hold(bytes: number): boolean {
     return this.closed || this.#owner.hold(bytes);
+  }
+
+  handOver(bytes: number): void {
+    if (!this.closed) this.#owner.handOver(bytes);
   }
 
   onClose(listener: () => void): void {
