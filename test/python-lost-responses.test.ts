@@ -1,5 +1,6 @@
 /** Requests of a Python model never wait for a response that cannot come: frames that nobody can read, connections that are closed. */
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { until } from './support/processes.js';
 import { pythonWithNumpy } from './support/python.js';
@@ -32,6 +33,11 @@ return response`,
   calling: `request = pb_utils.InferenceRequest(
     model_name="failing", inputs=[pb_utils.Tensor("N", np.array([number], np.int32))], requested_output_names=["OUT"])
 return self.tensor(len(request.exec().error().message()))`,
+  recursive: `if number <= 5:
+    return self.tensor(number)
+request = pb_utils.InferenceRequest(
+    model_name="recursive", inputs=[pb_utils.Tensor("N", np.array([number - 1], np.int32))], requested_output_names=["OUT"])
+return self.tensor(request.exec().output_tensors()[0].as_numpy()[0])`,
   unplugged: `if number < 0:
     mine, other = socket.socketpair()
     os.dup2(mine.fileno(), 3)
@@ -102,6 +108,19 @@ describe('responses of Python models that cannot come', { skip: python === undef
       lengths.every((length) => length > 0),
       String(lengths),
     );
+  });
+
+  test('a model that waits for itself serves on when its client has gone', async () => {
+    const body = JSON.stringify({ inputs: [{ name: 'N', datatype: 'INT32', shape: [1], data: [9] }] });
+    const request = http.request({ port: server.http, method: 'POST', path: '/v2/models/recursive/infer' });
+    request.on('error', () => {});
+    request.end(body);
+    await until('the model must have called itself', async () => {
+      const { text } = await httpRequest(server.metrics, 'GET', '/metrics');
+      return /nv_inference_pending_request_count\{model="recursive",version="1"\} 1/.test(text);
+    });
+    request.destroy();
+    await servesOn('recursive');
   });
 
   test('a process that has closed its connection and runs on is ended', async () => {

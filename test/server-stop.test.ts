@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { toBinary } from '../src/protocol/proto/codec.js';
 import { create } from '../src/protocol/proto/schema.js';
 import * as service from '../src/protocol/proto/service.js';
+import { httpPort, serveProgram } from './support/serve-program.js';
 import { httpRequest, identityModel, makeRepository, startTestServer, TestGrpcClient } from './support/test-server.js';
 
 const PROGRAM = new URL('../../bin/triton.js', import.meta.url).pathname;
@@ -250,6 +251,23 @@ test('a client that leaves takes its queued request with it', async () => {
     assert.equal(model!.loaded!.inferenceCount, 2);
   } finally {
     await server.stop();
+    repository.remove();
+  }
+});
+
+test('SIGUSR1 opens no debugger', { skip: process.platform === 'win32' }, async () => {
+  const repository = makeRepository(identityModel('m', [['TYPE_INT32', '-1']]));
+  const program = serveProgram(repository.path);
+  try {
+    const port = await httpPort(program);
+    program.kill('SIGUSR1');
+    // Node's debugger reports its address on standard error at once.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal((await httpRequest(port, 'GET', '/v2/health/live')).status, 200);
+    assert.doesNotMatch(program.output(), /debugger/i);
+  } finally {
+    program.kill('SIGTERM');
+    await program.ended();
     repository.remove();
   }
 });

@@ -39,6 +39,8 @@ export function watchSignals(request: StopRequest): { readonly first: NodeJS.Sig
   process.on('SIGTERM', onSignal);
   // A terminal that goes away ends the server as ever, but nothing stays behind. Under nohup it does not.
   if (!ignoresHangup()) process.on('SIGHUP', endBySignal);
+  // Node would open a debugger on a local port, which runs the code of whoever connects; log rotation sends this signal, too.
+  process.on('SIGUSR1', () => {});
   process.on('uncaughtException', (reason) => {
     processOutputs().stderr.write(`${reason instanceof Error ? reason.stack : String(reason)}\n`);
     endNow(1);

@@ -35,8 +35,8 @@ export class ModelCalls {
     if (this.#traces.size > 0) this.#traces.delete(key);
   }
 
-  /** Begins a call. */
-  begin(frame: FrameReader, process: PythonProcess): void {
+  /** Begins a call; `abandoned`: the clients of all requests that the model has are gone, so it gets no response of a model. */
+  begin(frame: FrameReader, process: PythonProcess, abandoned: boolean): void {
     const number = frame.u32();
     const decoupled = frame.u8() === 1;
     for (const region of frame.u64s()) process.memories.toModel.release(region);
@@ -62,6 +62,10 @@ export class ModelCalls {
       }
       sendResponse(process, number, response, final);
     };
+    if (abandoned) {
+      answer({ outputs: [], error: callerGone() }, true);
+      return;
+    }
     try {
       const model = this.#find(modelName, version, decoupled);
       const request: InferenceRequest = {
@@ -80,7 +84,7 @@ export class ModelCalls {
       if (over) return;
       this.#pending.set(number, pending);
       this.#cancels.set(number, () => {
-        answer({ outputs: [], error: new TritonError('CANCELLED', 'the client of the calling request is gone') }, true);
+        answer({ outputs: [], error: callerGone() }, true);
         pending.cancel();
       });
     } catch (reason) {
@@ -128,6 +132,10 @@ export class ModelCalls {
     }
     return model;
   }
+}
+
+function callerGone(): TritonError {
+  return new TritonError('CANCELLED', 'the client of the calling request is gone');
 }
 
 type CallResponse = InferenceResponse | { outputs: []; error: TritonError } | undefined;

@@ -303,7 +303,7 @@ export class PythonInstance implements BackendInstance {
         this.#sent(frame, process);
         break;
       case FromModel.BLS:
-        this.#calls.begin(frame, process);
+        this.#calls.begin(frame, process, this.abandoned);
         this.#acknowledge(process);
         break;
       case FromModel.BLS_CANCEL:
