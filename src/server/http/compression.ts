@@ -2,6 +2,7 @@ import { createUnzip, deflate, gzip } from 'node:zlib';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { NO_REQUEST_MEMORY } from '../../transport/byte-budget.js';
 import type { Http1Reply } from '../../transport/http1/http1-api.js';
+import { InflationTurn } from '../../transport/inflation-turns.js';
 
 /** Bytes that come out in one piece. */
 const CHUNK_SIZE = 64 * 1024;
@@ -19,7 +20,7 @@ export function isCompressed(contentEncoding: string | undefined): boolean {
 /**
  * Decompresses a gzip or zlib body of either name. What is corrupt, cut off or not compressed at all ends the body where
  * decoding stopped, as in the original. Rejects with INVALID_ARG for an empty body and above `maxSize` bytes, and with
- * UNAVAILABLE when `hold` refuses room for what comes out; a peer that goes away ends the work, and nothing settles then.
+ * UNAVAILABLE when `hold` refuses room for what comes out; large bodies take turns; a peer that goes away ends the work, and nothing settles then.
  */
 export function decompress(
   body: Uint8Array,
@@ -31,6 +32,11 @@ export function decompress(
     const chunks: Uint8Array[] = [];
     let size = 0;
     const stream = createUnzip({ chunkSize: CHUNK_SIZE });
+    const turn = new InflationTurn(
+      () => stream.pause(),
+      () => stream.resume(),
+    );
+    stream.once('close', () => turn.end());
     reply.onClose(() => stream.destroy());
     const finish = (): void => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size));
     stream.on('data', (chunk: Buffer) => {
@@ -42,6 +48,7 @@ export function decompress(
       }
       if (size <= maxSize) {
         chunks.push(chunk);
+        turn.made(size);
         return;
       }
       stream.destroy();

@@ -1,4 +1,5 @@
 import { createGunzip, createInflate } from 'node:zlib';
+import { InflationTurn } from '../inflation-turns.js';
 import type { GrpcEncoding } from './compression.js';
 import type { RequestCharge } from './request-charge.js';
 
@@ -10,7 +11,7 @@ export type InflateFault = 'tooLarge' | 'noMemory' | { readonly corrupt: string 
 
 /**
  * Decompresses one message piece by piece; every piece is counted before the next one is made, so a bomb ends at the limit
- * or where the process holds too much. The result stays counted in `charge`.
+ * or where the process holds too much. Large messages take turns. The result stays counted in `charge`.
  */
 export function inflateMessage(
   encoding: GrpcEncoding,
@@ -23,6 +24,10 @@ export function inflateMessage(
     const pieces: Buffer[] = [];
     let size = 0;
     const inflater = encoding === 'gzip' ? createGunzip() : createInflate();
+    const turn = new InflationTurn(
+      () => inflater.pause(),
+      () => inflater.resume(),
+    );
     let ended = false;
     const end = (result: Uint8Array | InflateFault): void => {
       if (ended) return;
@@ -30,6 +35,7 @@ export function inflateMessage(
       charge.give(INFLATER_SIZE);
       if (!(result instanceof Uint8Array)) charge.give(size);
       inflater.destroy();
+      turn.end();
       resolve(result);
     };
     inflater.on('data', (piece: Buffer) => {
@@ -39,6 +45,7 @@ export function inflateMessage(
       else {
         size += piece.length;
         pieces.push(piece);
+        turn.made(size);
       }
     });
     inflater.on('error', (error) => end({ corrupt: error.message }));
