@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { throwFirst } from '../../modelconfig/fault.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { readRegularFileSync } from '../../repository/read-regular-file.js';
 import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBinding } from './check-binding.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
@@ -24,6 +25,15 @@ import { Lane, pool, type SharedModel } from './thread-pool.js';
  * would hold a copy.
  */
 const MAX_SHARED_FILE_BYTES = 1024 * 1024;
+
+/** A model's file in memory that threads share. */
+function readShared(path: string): Uint8Array {
+  const bytes = readRegularFileSync(path, MAX_REWRITTEN_BYTES);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
+}
+
 /** Settings of the backend that its models need. */
 export interface OnnxBackendSettings {
   /** Longest run that may happen on the main thread, in ns; 0 = none may. */
@@ -31,6 +41,8 @@ export interface OnnxBackendSettings {
 }
 
 interface SharedPlaces {
+  /** The model's file, in memory that threads share. */
+  readonly content: Uint8Array;
   readonly model: SharedModel;
   readonly main: MainThreadRuns | undefined;
 }
@@ -68,12 +80,13 @@ export class OnnxModel implements BackendModel {
       runOptions: this.#settings.runOptions,
       replaceable: this.#replaceable(),
     };
-    const own = new OwnThread(spec.name, open);
     let shared: SharedPlaces | undefined;
     if (this.#mayShare && spec.kind !== 'KIND_GPU') {
       this.#shared ??= this.#share(open);
       shared = await this.#shared;
-    } else await this.#openOwn(own);
+    }
+    const own = new OwnThread(spec.name, shared === undefined ? open : { ...open, content: shared.content });
+    if (shared === undefined) await this.#openOwn(own);
     const lane = shared === undefined ? undefined : new Lane(shared.model);
     const places = { placement: this.#placement, main: shared?.main, lane, own };
     return new OnnxInstance(spec.name, this.config, this.#unfeedable(), places);
@@ -102,23 +115,31 @@ export class OnnxModel implements BackendModel {
     const { threadBudget } = this.#options;
     const model = pool.join(single, threadBudget, (reason) => this.#placement.leaveShared(reason));
     try {
+      const content = readShared(open.path);
+      // From the file: the runtime's errors name it.
       const info = await pool.open(new Lane(model));
+      if (Buffer.compare(content, readShared(open.path)) !== 0) {
+        throw new TritonError('UNAVAILABLE', `'${open.path}' was changed while it was loaded: load the model again`);
+      }
       this.#check(info);
-      return { model, main: this.#mainThreadRuns(single, info) };
+      // Threads open the model when they first run it: what is loaded stays the same, whatever becomes of the file.
+      const kept = { ...single, content };
+      model.open = kept;
+      return { content, model, main: this.#mainThreadRuns(kept, content, info) };
     } catch (reason) {
       await pool.leave(model);
       throw reason;
     }
   }
 
-  #mainThreadRuns(open: OpenRequest, info: SessionInfo): MainThreadRuns | undefined {
+  #mainThreadRuns(open: OpenRequest, content: Uint8Array, info: SessionInfo): MainThreadRuns | undefined {
     const { inlineLimitNs } = this.#backend;
     const { input, batch_input: batchInputs } = this.config;
     if (inlineLimitNs === 0) return undefined;
     // The shapes of these do not follow from the shapes of one request.
     if (batchInputs.length > 0 || input.some((one) => one.allow_ragged_batch)) return undefined;
     const takesStrings = info.inputs.some(({ type }) => datatypeOfElementType(type ?? 0) === 'BYTES');
-    const bounds = RunBounds.read(open.path, takesStrings);
+    const bounds = RunBounds.read(Buffer.from(content), takesStrings);
     if (bounds === undefined) return undefined;
     loadOrtBinding(); // now, not while requests wait
     return new MainThreadRuns(open, bounds, inlineLimitNs, {

@@ -22,6 +22,8 @@ export const MAX_REWRITTEN_BYTES = 512 * 2 ** 20;
 export interface OpenRequest {
   /** The .onnx file. */
   readonly path: string;
+  /** Its bytes where it may be opened again later: whatever happens to the file, the same model is opened. */
+  readonly content?: Uint8Array;
   readonly options: OrtSessionOptions;
   readonly runOptions: { readonly extra?: Record<string, unknown> };
   /** Other files that it takes data from: like the model's own they are opened only where they are regular files. */
@@ -53,16 +55,20 @@ export class OpenSession {
   /** Throws `onnx runtime error <code>: ...`. */
   constructor(request: OpenRequest) {
     try {
-      for (const path of [request.path, ...(request.externalFiles ?? [])]) requireRegularFile(path);
+      const { path, content, options, replaceable = [] } = request;
+      if (content === undefined) for (const file of [path, ...(request.externalFiles ?? [])]) requireRegularFile(file);
       this.#session = new (loadOrtBinding().session)();
-      if (request.replaceable === undefined || request.replaceable.length === 0) {
-        this.#session.loadModel(request.path, request.options);
+      if (replaceable.length === 0) {
+        if (content === undefined) this.#session.loadModel(path, options);
+        else {
+          // The binding takes no shared memory.
+          const copy = new Uint8Array(content);
+          this.#session.loadModel(copy.buffer, 0, copy.byteLength, options);
+        }
         this.#stored = [];
       } else {
-        const { model, values } = takeStoredValues(
-          readRegularFileSync(request.path, MAX_REWRITTEN_BYTES),
-          new Set(request.replaceable),
-        );
+        const bytes = content === undefined ? readRegularFileSync(path, MAX_REWRITTEN_BYTES) : Buffer.from(content);
+        const { model, values } = takeStoredValues(bytes, new Set(replaceable));
         this.#session.loadModel(model.buffer, model.byteOffset, model.byteLength, request.options);
         this.#stored = values;
       }

@@ -1,5 +1,4 @@
 /** How much a run can do at most, known from the shapes of its inputs alone. */
-import { readRegularFileSync } from '../../repository/read-regular-file.js';
 import { type GraphNode, type GraphNodes, readGraphNodes, type StoredTensor } from './graph-nodes.js';
 import { elements, operatorRule, type ShapeBound } from './operator-bounds.js';
 
@@ -7,8 +6,6 @@ import { elements, operatorRule, type ShapeBound } from './operator-bounds.js';
 const MAX_ELEMENTS = 64 * 1024;
 /** A bounded run takes at most about this many multiplications and additions: well under 2 ms on one core. */
 const MAX_STEPS = 2_000_000;
-/** Larger files are not read. */
-const MAX_BYTES = 16 * 2 ** 20;
 /** Larger graphs are not looked at: each operator costs the runtime about a microsecond. */
 const MAX_NODES = 200;
 
@@ -24,11 +21,11 @@ export class RunBounds {
   }
 
   /**
-   * Reads a small model file; undefined when its runs have no bound that shapes tell. `takesStrings`: some input is a
+   * Reads a small model; undefined when its runs have no bound that shapes tell. `takesStrings`: some input is a
    * tensor of strings, whose size the number of elements does not tell.
    */
-  static read(path: string, takesStrings: boolean): RunBounds | undefined {
-    const graph = readGraphNodes(readRegularFileSync(path, MAX_BYTES));
+  static read(model: Buffer, takesStrings: boolean): RunBounds | undefined {
+    const graph = readGraphNodes(model);
     if (graph.nodes.length > MAX_NODES) return undefined;
     const hasStrings = takesStrings || [...graph.stored.values()].some(({ isText }) => isText);
     const isBounded = ({ domain, operator }: GraphNode): boolean =>

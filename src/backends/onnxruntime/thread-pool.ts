@@ -24,7 +24,8 @@ const AHEAD = 4;
 export interface SharedModel {
   /** Number of its sessions, the same in every thread. */
   readonly session: number;
-  readonly open: OpenRequest;
+  /** What threads open from now on. */
+  open: OpenRequest;
   /** Called when a run of the model kept a thread for too long, or when a thread died of it. */
   onStuck(reason: string): void;
 }
