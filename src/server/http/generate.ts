@@ -69,15 +69,21 @@ export function generateStream(
     if (answer !== undefined && !writeEvent(body, answer.pieces)) {
       if (backlog.empty) body.onDrain(() => backlog.clear());
       const tooSlow = backlog.add(lengthOf(answer.pieces));
-      if (tooSlow !== undefined) {
-        context.log.warning(`stream of model '${route.model}' ended: ${tooSlow.message}`);
-        writeEvent(body, [errorBody(tooSlow.message)]);
-        cancel();
-      }
-      ended = tooSlow !== undefined;
+      if (tooSlow !== undefined) giveUp(tooSlow.message, cancel);
     }
-    if (final || ended) body.end();
+    if (final && !ended) body.end();
   };
+  /** Ends the stream with an error event; what waits is dropped. */
+  const giveUp = (message: string, cancel: () => void): void => {
+    ended = true;
+    context.log.warning(`stream of model '${route.model}' ended: ${message}`);
+    body ??= (trace ?? reply).startChunked(ERROR_STATUS, EVENT_HEADERS);
+    writeEvent(body, [errorBody(message)]);
+    body.end();
+    cancel();
+  };
+  /** Bytes of the responses that wait to be encoded. */
+  let unencoded = 0;
   // Responses that follow one whose encoding takes turns wait for it.
   let last: Promise<void> | undefined;
   submit(context, model, request, reply, trace, trace?.request, (response, final, cancel) => {
@@ -90,8 +96,17 @@ export function generateStream(
         return;
       }
     }
+    if (ended) return;
+    const size = response === undefined ? 0 : sizeOf(response);
+    unencoded += size;
+    const limit = context.options.streamMaxBacklog;
+    if (limit !== 0 && last !== undefined && unencoded > limit) {
+      const why = `the model answers faster than its responses can be encoded as JSON: ${unencoded} bytes of them wait`;
+      giveUp(`${why}, more than the ${limit} of --stream-max-backlog`, cancel);
+      return;
+    }
     const mine: Promise<void> = (last ?? Promise.resolve())
-      .then(() => inTurns(steps, () => reply.closed))
+      .then(() => inTurns(steps, () => reply.closed || ended))
       .then(use)
       .catch((reason) => {
         if (!(reason instanceof Abandoned))
@@ -101,6 +116,7 @@ export function generateStream(
         body?.end();
       })
       .finally(() => {
+        unencoded -= size;
         if (last === mine) last = undefined;
       });
     last = mine;
@@ -180,6 +196,13 @@ function* answerOf(response: InferenceResponse): Steps<Answer> {
   } catch (reason) {
     return { status: ERROR_STATUS, pieces: [errorBody(TritonError.from(reason).message)] };
   }
+}
+
+/** Bytes of a response's tensors. */
+function sizeOf({ outputs }: InferenceResponse): number {
+  let size = 0;
+  for (const { data } of outputs) size += data.byteLength;
+  return size;
 }
 
 function lengthOf(pieces: readonly Uint8Array[]): number {
