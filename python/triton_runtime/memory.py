@@ -17,7 +17,7 @@ import numpy as np
 # Smaller tensors travel in the frame: one copy more, but no system call of their own.
 SHARED_FROM = 32768
 
-# Released regions are named in the next frame; from so many bytes on a frame of their own is sent for them.
+# Released regions are named in the next frame; with at least this many bytes released, a frame of their own is sent for them.
 ALONE_FROM = 16 << 20
 
 

@@ -14,7 +14,7 @@ export interface WatchedOutput {
 
 /**
  * The one place that deals with output that cannot be written, for all commands: a reader that went away
- * (`triton ... | head`) is no error and ends a command quietly, with status 0 when the work was done, else 141; a full
+ * (`triton ... | head`) is not an error and ends a command quietly, with status 0 when the work was done, else 141; a full
  * disk is reported in one line and makes the status 1. `triton serve` goes on instead:
  * src/server/log/line-output.ts.
  */

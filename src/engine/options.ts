@@ -51,7 +51,7 @@ export interface EngineOptions {
   readonly modelLoadRetries?: number;
   /** Seconds that completing a configuration may take; 0 = any time. Default 120. */
   readonly modelCompletionSeconds?: number;
-  /** An instance that should end is killed after so many seconds without a sign of life; 0 = never. Default 60. */
+  /** An instance that should end is killed after this many seconds without a sign of life; 0 = never. Default 60. */
   readonly modelUnloadSeconds?: number;
   /** Cores to be divided over all instances of all models. Default: those that this process may use. */
   readonly threadBudget?: number;

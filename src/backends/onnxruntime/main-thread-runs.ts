@@ -9,10 +9,10 @@ import type { RunBounds } from './run-bounds.js';
 const MAX_BYTES = 64 * 1024;
 /** Quick runs in a thread that open the main thread to a model for the first time. */
 const FIRST_RUNS = 64;
-/** After each way back so many times more are needed, up to the last number. */
+/** After each way back the number needed is multiplied by the first constant, up to the second. */
 const MORE_RUNS = 2;
 const MOST_RUNS = 4096;
-/** A slow run in a thread takes away so many quick ones. */
+/** Number of quick runs that a slow run in a thread takes away. */
 const SLOW_COSTS = 4;
 /** So many runs on the main thread make up for earlier ways back. */
 const FORGIVEN_RUNS = 10_000;
@@ -25,7 +25,7 @@ const LONG_RUN_NS = 10_000_000;
 const SLOW_FACTOR = 4;
 const BUCKET = 32;
 
-/** Who is told that a model moves, with the reason in words. */
+/** Gets the moves of a model, with the reason in words. */
 export interface MainThreadMoves {
   toMain(reason: string): void;
   back(reason: string): void;

@@ -69,7 +69,7 @@ export class FrameReader {
     if (left > 0) throw new FrameFault(`${left} bytes are left at the end of a frame of ${this.#buffer.length} bytes`);
   }
 
-  /** Where a field of so many bytes starts, which is passed over. */
+  /** Passes over a field of the given size; returns where it starts. */
   #pass(size: number): number {
     const at = this.#at;
     const end = at + size;

@@ -400,7 +400,7 @@ export class PythonInstance implements BackendInstance {
     for (const region of frame.u64s()) process.memories.toModel.release(region);
   }
 
-  /** Names the regions that were read, if there are any: the process is told at once, as no batch may follow soon. */
+  /** Names the regions that were read, if there are any: it is sent at once, as no batch may follow soon. */
   #acknowledge(process: PythonProcess, trim = false): void {
     const { fromModel } = process.memories;
     if (!trim && !fromModel.hasRead) return;

@@ -5,7 +5,7 @@ const PATIENCE_MS = 2000;
 
 /** Why a load was given up before its end. */
 export class LoadCancelled extends TritonError {
-  /** `unloaded`: by somebody who does not want the model any more, so that its absence is no failure. */
+  /** `unloaded`: by somebody who does not want the model any more, so that its absence is not a failure. */
   constructor(
     why: string,
     readonly unloaded = false,

@@ -211,7 +211,7 @@ export class BatchQueue {
 
   /**
    * Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. Their slots are closed here
-   * too: where every request is cancelled before a batching pass, there is no pass that would do it.
+   * too: where every request is cancelled before a batching pass, no pass would do it.
    */
   answerDropped(): void {
     this.#closeGaps();

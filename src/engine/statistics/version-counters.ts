@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { LatencyHistogram, LatencySummaries } from './latencies.js';
 
-/** Why a request failed, as the failure metric labels it (spec: runtime, section 8.4). */
+/** Why a request failed, as the failure metric labels it. */
 export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
 
 /** Failures by reason; they outlive the loaded version. */

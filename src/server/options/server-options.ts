@@ -151,7 +151,7 @@ export interface ServerOptions {
   readonly modelLoadRetryCount: number;
   /** Seconds that completing a configuration may take; 0 = any time. */
   readonly modelCompletionSeconds: number;
-  /** An instance that should end is killed after so many seconds without a sign of life; 0 = never. */
+  /** An instance that should end is killed after this many seconds without a sign of life; 0 = never. */
   readonly modelUnloadSeconds: number;
   readonly http: HttpOptions;
   readonly grpc: GrpcOptions;

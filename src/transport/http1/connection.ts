@@ -34,7 +34,7 @@ const NO_BODY = new Uint8Array(0);
 /** Least bytes of a body that have to come within the time for a stall. */
 const LEAST_PROGRESS = 1024;
 
-/** From so many missing bytes on, a body is read straight into its place. */
+/** With at least this many bytes missing, a body is read straight into its place. */
 const DIRECT_SIZE = 16 * 1024;
 
 /** The state machine of one HTTP/1.x connection. */
