@@ -117,6 +117,8 @@ export class Repositories {
   async names(): Promise<{ readonly id: string; readonly name: string; readonly many: number }[]> {
     const found = new Map<string, { id: string; name: string; many: number }>();
     for (const path of this.paths) {
+      // A dangling link costs no model, but the index reports it, as Triton's does.
+      if (!this.#remotes.has(path)) await listModels(path);
       for (const name of await this.#list(path)) {
         const { id } = this.#place(path, name);
         found.set(id, { id, name, many: (found.get(id)?.many ?? 0) + 1 });

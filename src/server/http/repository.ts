@@ -5,6 +5,7 @@ import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../server-context.js';
 import { withOptionalBody } from './json-body.js';
+import { loadByEitherName } from './resolve-model-name.js';
 import { sendEmptyJson, sendError, sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 
@@ -37,7 +38,7 @@ export function repositoryLoad(
   refuseRepository(route);
   withOptionalBody(context, request, reply, (body) => {
     const parameters = loadParameters(body?.member('parameters'));
-    answerWhenDone(context.engine.load(route.model, parameters), reply);
+    answerWhenDone(loadByEitherName(context.engine, route.model, parameters), reply);
   });
 }
 
