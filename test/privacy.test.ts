@@ -124,9 +124,7 @@ test('a server without any network but loopback starts, answers and stops as any
     "require('net').connect(1, '127.0.0.1').on('error', (e) => console.log(e.code))",
   ];
   if (spawnSync('unshare', probe).stdout?.toString().trim() !== 'ECONNREFUSED') {
-    console.error(
-      '\n*** SKIPPED: no network namespaces for this user: the server without a network is not tested ***\n',
-    );
+    skipLoudly('no network namespaces for this user: the server without a network is not tested');
     t.skip('no network namespaces');
     return;
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Abandoned, inTurns, type Steps } from './steps.js';
 
-/** Work of so many steps, each of which takes about 3 ms: a turn has time for three of them. */
+/** Work of the given number of steps, each of which takes about 3 ms: a turn has time for three of them. */
 function* work(steps: number, onStep: () => void): Steps<number> {
   for (let i = 0; i < steps; i++) {
     const until = performance.now() + 3;

@@ -69,7 +69,7 @@ export function openRegularFileSync(path: string): { readonly fd: number; readon
 
 /**
  * The bytes of a regular file, or the first `atMost` of them where that is given. Throws UnreadableFileError when there
- * is no regular file or it has more than `maxBytes`, and the system's errors.
+ * is not a regular file or it has more than `maxBytes`, and the system's errors.
  */
 export async function readRegularFile(
   path: string,

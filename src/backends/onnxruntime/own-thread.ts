@@ -81,8 +81,8 @@ export class OwnThread {
     const thread = new ModelThread(undefined, () => {
       if (this.#thread === thread) this.#died(thread);
     });
-    // Opened here already: a run that follows waits for nobody.
-    thread.open(SESSION, this.#open).catch(() => {});
+    // Opened here already: a run that follows waits for nobody. What cannot be opened fails that run, with the same error.
+    void thread.open(SESSION, this.#open);
     this.#thread = thread;
     return thread;
   }

@@ -66,7 +66,7 @@ export class VersionCounters {
     return held.series;
   }
 
-  /** A load that had these series is no more. */
+  /** A load that had these series has ended. */
   release(series: SeriesCounters): void {
     for (const [key, held] of this.#held) {
       if (held.series !== series) continue;

@@ -39,7 +39,7 @@ export function checkInstanceGroups(config: ModelConfig, host: InstanceGroupHost
   }
 }
 
-/** Triton makes as many instances as it is told to, until the machine has no memory or threads left. */
+/** Triton makes as many instances as the configuration says, until the machine has no memory or threads left. */
 function checkCount(config: ModelConfig, faults: Faults): void {
   const count = instanceCount(config);
   if (count <= MAX_INSTANCES) return;

@@ -1,7 +1,7 @@
 /** Bodies up to this size become one block: copying them costs less than a chunk more in every layer below. */
 const COALESCE_BYTES = 4096;
 
-/** Text is encoded when it has reached so many characters. */
+/** Text is encoded when it has reached this many characters. */
 const FLUSH_LENGTH = 64 * 1024;
 
 /** A body of the binary tensor data extension: a JSON part and blobs behind it. */

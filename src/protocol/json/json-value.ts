@@ -21,10 +21,10 @@ const UINT64_MAX = 2n ** 64n - 1n;
  */
 export const MAX_VALUES = 100_000;
 
-/** Documents above so many bytes are checked in steps, each of so many bytes. */
+/** Documents above this many bytes are checked in steps of this many bytes. */
 const STEP_BYTES = 128 * 1024;
 
-/** Values that take so many bytes or more are remembered when a document is checked in steps. */
+/** Values that take at least this many bytes are remembered when a document is checked in steps. */
 const LARGE_BYTES = 16 * 1024;
 
 /** Most digits of an integer literal within the range of a double. */

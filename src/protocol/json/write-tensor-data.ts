@@ -92,7 +92,7 @@ function join(
 }
 
 function* writeBytesArray(name: string, data: Uint8Array, count: number, sink: JsonSink): Steps<void> {
-  // The elements are counted in steps of so many; each piece of text is sized first, then written.
+  // The elements are counted in steps of that size; each piece of text is sized first, then written.
   if (!(yield* hasElements(data, count))) {
     throw new TritonError('INTERNAL', `output tensor shape does not match size of output for '${name}'`);
   }

@@ -144,7 +144,7 @@ class FieldData {
     else for (let from = start; from < end; from++) this.#copy![at++] = this.#source[from]!;
   }
 
-  /** Makes room for so many bytes; returns where it is. */
+  /** Makes room for the given number of bytes; returns where it is. */
   #grow(size: number): number {
     const at = this.#size;
     this.#size += size;

@@ -140,7 +140,7 @@ function submit(
       if (timing === undefined) finish();
       else timing.whenKnown(finish);
     });
-    // A client whose connection is gone needs no response: what is queued is dropped, models that ask are told.
+    // A client whose connection is gone needs no response: what is queued is dropped, models that ask learn of it.
     reply.onClose(() => pending.cancel());
   } catch (reason) {
     decoded.sharedMemory?.release();

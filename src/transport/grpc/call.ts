@@ -363,7 +363,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     return undefined;
   }
 
-  /** A message is there to be handed over, which is counted with so many bytes. */
+  /** A message can be handed over; it is counted with the given number of bytes. */
   #take(message: Uint8Array, counted: number): void {
     if (this.#method.kind === 'stream') this.#hand(counted, () => this.#listener?.onMessage(message));
     else if (this.#message === undefined) {

@@ -3,7 +3,7 @@
 /** Level of response compression; which algorithm that means depends on what the peer accepts. */
 export type GrpcCompressionLevel = 'none' | 'low' | 'medium' | 'high';
 
-/** Gives back so many bytes of what was retained, or all that is left of it; may be called any number of times. */
+/** Gives back the given number of bytes of what was retained, or all that is left of it; may be called any number of times. */
 export type Release = (bytes?: number) => void;
 
 /** One call. It stays valid after its end; what is done to it then has no effect. */

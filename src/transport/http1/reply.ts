@@ -9,7 +9,7 @@ export interface ReplyOwner {
   readonly writer: SocketWriter;
   /** Whether the request asked for the head of an answer only. */
   readonly headOnly: boolean;
-  /** Whether so many bytes more may wait for the peer. */
+  /** Whether that many more bytes may wait for the peer. */
   admits(bytes: number): boolean;
   /** Counts bytes that are kept for the request. */
   hold(bytes: number): boolean;

@@ -34,7 +34,7 @@ export interface Http2ServerStream {
   readonly id: number;
   /** Bytes of data that wait for the peer's windows. */
   readonly queued: number;
-  /** Whether so many bytes more may wait for the peer to read them; if not, the response must fail. */
+  /** Whether that many more bytes may wait for the peer to read them; if not, the response must fail. */
   admits(size: number): boolean;
   /** Gives bytes of the receive window back. */
   consumed(size: number): void;

@@ -54,7 +54,7 @@ export class Sender {
     this.#onEnded = onEnded;
   }
 
-  /** Whether so many bytes more may wait for the peer. One response alone may always, as far as the process has room. */
+  /** Whether that many more bytes may wait for the peer. One response alone may always, as far as the process has room. */
   admits(size: number): boolean {
     if (this.queued === 0 && size <= COPY_SIZE) return true;
     if (this.full || (this.queued > 0 && this.queued + size > this.#options.maxSendQueue)) return false;
