@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { ReadyModel } from '../../src/contract/engine.js';
+import type { InferenceRequest } from '../../src/contract/request.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { ReadyModel } from '../../src/engine/engine-api.js';
-import type { InferenceRequest } from '../../src/engine/request.js';
 import { median } from '../measure.js';
 import { ROOT } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { InferCall } from '../../src/client/client.js';
-import { encodeGrpcInferRequest } from '../../src/protocol/infer/grpc-client.js';
-import { encodeHttpInferRequest } from '../../src/protocol/infer/http-client.js';
+import type { InferCall } from '../../src/client/api/client.js';
+import { encodeGrpcInferRequest } from '../../src/client/infer/grpc-codec.js';
+import { encodeHttpInferRequest } from '../../src/client/infer/http-codec.js';
 import type { LoadPlan } from '../load/plan.js';
 import { alternate, type Contestant, compare, type Measured } from '../measure.js';
 import { ROOT, type ServerProcess, startBare, startTriton } from '../server-process.js';

@@ -1,6 +1,6 @@
 import grpc from '@grpc/grpc-js';
 import { Agent, request } from 'undici';
-import { encodeGrpcInferRequest } from '../../src/protocol/infer/grpc-client.js';
+import { encodeGrpcInferRequest } from '../../src/client/infer/grpc-codec.js';
 
 /** What became of one request, as the client saw it. */
 export interface Outcome {

@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { configToJson } from '../../src/modelconfig/json.js';
+import { configToJson } from '../../src/modelconfig/json/config-json.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { startTriton } from '../server-process.js';
 import { SoakClient } from './client.js';

@@ -1,4 +1,4 @@
-import type { FileExaminer } from '../repository/file-examiner.js';
+import type { FileExaminer } from '../contract/file-examiner.js';
 
 /** Backends whose model files can be judged without running them. */
 const EXAMINERS: Readonly<Record<string, () => Promise<{ examine: FileExaminer }>>> = {

@@ -1,8 +1,8 @@
 /** Finds backends by name. Each loads only when a model asks for it: native modules cost start-up time and memory. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { Backend } from '../contract/backend.js';
 import { TritonError } from '../protocol/error.js';
-import type { Backend } from './backend.js';
 
 /** Backends that this program contains. */
 const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = {

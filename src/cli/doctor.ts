@@ -1,8 +1,8 @@
 /** `triton doctor`: what this machine offers, what would be used, what is missing. */
 import { Option } from 'commander';
+import { PROTOCOL_VERSION } from '../base/release.js';
 import type { Check } from '../doctor/check.js';
 import type { Diagnosis } from '../doctor/run-doctor.js';
-import { PROTOCOL_VERSION } from '../protocol/release.js';
 import { type Command, packageVersion } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 // First of all: what is set here holds for every thread and process that any command starts.
 import '../backends/onnxruntime/ort-telemetry.js';
-import { PROTOCOL_VERSION } from '../protocol/release.js';
+import { PROTOCOL_VERSION } from '../base/release.js';
 import { SIGPIPE_STATUS, watchOutput } from './watch-output.js';
 
 /** A subcommand: gets its own arguments, resolves to the exit status. */

@@ -1,10 +1,11 @@
 /** `triton perf`: measures a model on a server, with the options and the report of perf_analyzer. */
-import { parseArgs } from '../perf/options/parse-args.js';
+
+import { PROTOCOL_VERSION } from '../base/release.js';
+import { PerfError, PerfExit } from '../perf/error/perf-error.js';
 import { usage } from '../perf/options/usage.js';
-import { PerfError, PerfExit } from '../perf/perf-error.js';
+import { parseArgs } from '../perf/prepare/parse-args.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
 import { levelName } from '../perf/report/summary.js';
-import { PROTOCOL_VERSION } from '../protocol/release.js';
 import type { Command } from './main.js';
 import { packageVersion } from './main.js';
 

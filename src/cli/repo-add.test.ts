@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
-import { SHIPPED_MODELS } from '../repository/init-repository.js';
+import { SHIPPED_MODELS } from '../tools/init-repository.js';
 
 const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 const SIMPLE = join(SHIPPED_MODELS, 'simple', '1', 'model.onnx');

@@ -3,8 +3,8 @@
  * `--python` makes a Python model to start from instead.
  */
 import { InvalidArgumentError } from 'commander';
-import { type AddedModel, addModel } from '../repository/add-model.js';
-import { type AddedPythonModel, addPythonModel } from '../repository/add-python-model.js';
+import { type AddedModel, addModel } from '../tools/add-model.js';
+import { type AddedPythonModel, addPythonModel } from '../tools/add-python-model.js';
 import type { Command } from './main.js';
 import { reportFailure } from './report-failure.js';
 import { shellWord } from './shell-word.js';

@@ -2,16 +2,16 @@
 import path from 'node:path';
 import Table from 'cli-table3';
 import type { Command as Commander } from 'commander';
-import { nearestName } from '../modelconfig/nearest-name.js';
-import { defaultCache, fetchModel } from '../repository/fetch/fetch-model.js';
+import { formatBytes } from '../base/format-bytes.js';
+import { nearestName } from '../base/nearest-name.js';
+import { defaultCache, fetchModel } from '../tools/fetch/fetch-model.js';
 import {
   PUBLISHED_MODELS,
   type PublishedFile,
   type PublishedModel,
   readCatalog,
-} from '../repository/fetch/published-models.js';
+} from '../tools/fetch/published-models.js';
 import { DownloadProgress } from './download-progress.js';
-import { formatBytes } from './format-bytes.js';
 import type { Command } from './main.js';
 import { reportFailure } from './report-failure.js';
 import { shellWord } from './shell-word.js';

@@ -1,7 +1,7 @@
 /** `triton repo fmt PATH...`: brings configurations into their canonical form, comments kept. */
 import { buffer } from 'node:stream/consumers';
 import type { Command as Commander } from 'commander';
-import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../repository/format-configs.js';
+import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../tools/format-configs.js';
 import type { Command } from './main.js';
 import { reportFailure } from './report-failure.js';
 import { runSubcommand, subcommand } from './subcommand.js';

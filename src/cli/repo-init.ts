@@ -1,5 +1,5 @@
 /** `triton repo init DIR`: makes the example repository. */
-import { initRepository } from '../repository/init-repository.js';
+import { initRepository } from '../tools/init-repository.js';
 import type { Command } from './main.js';
 import { reportFailure } from './report-failure.js';
 import { shellWord } from './shell-word.js';

@@ -1,10 +1,10 @@
 /** `triton repo list DIR...`: the models of repositories, with what a server would make of each. */
 import Table from 'cli-table3';
 import { Option } from 'commander';
-import { describeModel, type ModelDescription } from '../repository/describe-model.js';
+import { formatBytes } from '../base/format-bytes.js';
 import { localCopies } from '../repository/stores/local-copies.js';
-import { type ValidationReport, validateRepositories } from '../repository/validate-repository.js';
-import { formatBytes } from './format-bytes.js';
+import { describeModel, type ModelDescription } from '../tools/describe-model.js';
+import { type ValidationReport, validateRepositories } from '../tools/validate-repository.js';
 import type { Command } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';

@@ -1,16 +1,16 @@
 /** `triton repo show MODEL --repository DIR`: everything about one model. */
 import Table from 'cli-table3';
 import { type Command as Commander, Option } from 'commander';
-import { nearestName } from '../modelconfig/nearest-name.js';
-import { describeModel, type ModelDescription } from '../repository/describe-model.js';
-import type { ValidatedModel } from '../repository/validate-model.js';
-import { validateRepositories } from '../repository/validate-repository.js';
-import { formatBytes } from './format-bytes.js';
+import { formatBytes } from '../base/format-bytes.js';
+import { nearestName } from '../base/nearest-name.js';
+import { describeModel, type ModelDescription } from '../tools/describe-model.js';
+import type { ValidatedModel } from '../tools/validate-model.js';
+import { validateRepositories } from '../tools/validate-repository.js';
 import type { Command } from './main.js';
-import { RawJson, stringifyJson } from './raw-json.js';
 import { stateOf } from './repo-list.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 import { annotatedConfig } from './validation/effective.js';
+import { RawJson, stringifyJson } from './validation/raw-json.js';
 import { reportText } from './validation/text-report.js';
 import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
 

@@ -1,5 +1,5 @@
 /** The client library: everything a program needs to talk to an inference server over HTTP or gRPC. */
-export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../engine/engine-api.js';
+export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../contract/engine.js';
 export { type Classification, parseClassification } from '../protocol/classification.js';
 export { DATATYPES, type Datatype, elementCount, elementSize, isDatatype } from '../protocol/datatype.js';
 export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js';
@@ -14,7 +14,7 @@ export {
   type ValuesOf,
 } from '../protocol/tensor-values.js';
 export { type FixedDatatype, type TypedArrays, typedView } from '../protocol/typed-view.js';
-export { classifications } from './classification.js';
+export { classifications } from './api/classification.js';
 export type {
   CallOptions,
   CallTiming,
@@ -32,16 +32,16 @@ export type {
   SharedMemoryReference,
   StreamEvent,
   TlsOptions,
-} from './client.js';
+} from './api/client.js';
 export type {
   CudaSharedMemoryRegion,
   LogSettings,
   ServerControl,
   SystemSharedMemoryRegion,
   TraceSettings,
-} from './control.js';
+} from './api/control.js';
+export type { GenerateCall, GenerateEvent, GenerateResult, GenerateScalar, GenerateValue } from './api/generate.js';
 export { createClient } from './create-client.js';
-export type { GenerateCall, GenerateEvent, GenerateResult, GenerateScalar, GenerateValue } from './generate.js';
 export { createGrpcClient } from './grpc/grpc-client.js';
 export { createHttpClient } from './http/http-client.js';
 export { SharedMemoryObject, type SharedMemoryOptions } from './shared-memory/shared-memory-object.js';

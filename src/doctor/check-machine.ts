@@ -1,7 +1,7 @@
 /** Processor, memory, shared memory, open files, Node: what every kind of serving needs. */
 import { statfsSync } from 'node:fs';
 import os from 'node:os';
-import { formatBytes } from '../cli/format-bytes.js';
+import { formatBytes } from '../base/format-bytes.js';
 import type { Check } from './check.js';
 import { type Host, placeOn, textOf } from './host.js';
 

@@ -2,10 +2,6 @@ import os from 'node:os';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
 import { endNow, exitIsHindered } from '../base/process-end.js';
-import { invalidArg, TritonError } from '../protocol/error.js';
-import { cacheMetrics } from './cache/cache-metrics.js';
-import { createCache } from './cache/create-cache.js';
-import type { LocalCache } from './cache/local-cache.js';
 import type {
   IndexEntry,
   InferenceEngine,
@@ -14,22 +10,26 @@ import type {
   ModelState,
   ModelStatistics,
   ReadyModel,
-} from './engine-api.js';
-import { backendDirectory, backendSettingsJson } from './lifecycle/backend-settings.js';
-import { findReady, requireReady } from './lifecycle/find-ready.js';
-import { cancellable } from './lifecycle/load-cancelled.js';
-import type { EngineContext } from './lifecycle/model-lifecycle.js';
-import { ModelManager } from './lifecycle/model-manager.js';
-import { type ModelRecord, UNLOADED } from './lifecycle/model-record.js';
-import { PollLoop } from './lifecycle/poll-loop.js';
-import { stopEngine } from './lifecycle/stop.js';
-import { ThreadBudget } from './lifecycle/thread-budget.js';
-import type { LoadedModel } from './loaded-model.js';
-import type { EngineOptions } from './options.js';
+} from '../contract/engine.js';
+import { invalidArg, TritonError } from '../protocol/error.js';
+import { cacheMetrics } from './cache/cache-metrics.js';
+import { createCache } from './cache/create-cache.js';
+import type { LocalCache } from './cache/local-cache.js';
+import { backendDirectory, backendSettingsJson } from './models/backend-settings.js';
+import { findReady, requireReady } from './models/find-ready.js';
+import { cancellable } from './models/load-cancelled.js';
+import type { LoadedModel } from './models/loaded-model.js';
+import type { EngineContext } from './models/model-lifecycle.js';
+import { ModelManager } from './models/model-manager.js';
+import { modelMetrics } from './models/model-metrics.js';
+import { type ModelRecord, UNLOADED } from './models/model-record.js';
+import { PollLoop } from './models/poll-loop.js';
+import { stopEngine } from './models/stop.js';
+import { ThreadBudget } from './models/thread-budget.js';
+import { parseVersionArgument } from './models/version-argument.js';
+import type { EngineOptions } from './options/engine-options.js';
 import { RateLimiter } from './schedule/rate-limiter.js';
 import { type CustomFamily, CustomMetrics } from './statistics/custom-metrics.js';
-import { modelMetrics } from './statistics/model-metrics.js';
-import { parseVersionArgument } from './version-argument.js';
 
 const MODE_TEXT = 'explicit model load / unload is not allowed if polling is enabled';
 

@@ -1,4 +1,4 @@
-import type { InferCall } from '../client/client.js';
+import type { InferCall } from '../client/api/client.js';
 
 /** A request as JSON without its data, for `-v`: the header that the HTTP protocol sends in front of the binary part. */
 export function describeCall({ id, inputs, outputs = [] }: InferCall): string {

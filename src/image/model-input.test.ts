@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ModelMetadata } from '../client/client.js';
+import type { ModelMetadata } from '../client/api/client.js';
 import type { Datatype } from '../protocol/datatype.js';
 import { emptyModelConfig, InputFormat, ModelInput } from '../protocol/proto/model-config.js';
 import { create } from '../protocol/proto/schema.js';

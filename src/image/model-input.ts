@@ -1,4 +1,4 @@
-import type { ModelMetadata } from '../client/client.js';
+import type { ModelMetadata } from '../client/api/client.js';
 import { InputFormat, type ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import { ImageClientFailure } from './failure.js';

@@ -1,5 +1,5 @@
 /** Command line of the image client (spec: image client, sections 1 and 2). */
-import { type GetoptSpec, getopt } from '../cli/getopt.js';
+import { type GetoptSpec, getopt } from '../base/options/getopt.js';
 import type { Scaling } from './preprocess.js';
 
 /** The command line, checked. */

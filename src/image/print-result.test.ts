@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InferResult } from '../client/client.js';
+import type { InferResult } from '../client/api/client.js';
+import { DecodedInferResult } from '../client/infer/infer-result.js';
 import { encodeBytes } from '../protocol/bytes.js';
 import { TritonError } from '../protocol/error.js';
-import { DecodedInferResult } from '../protocol/infer/infer-result.js';
 import type { Tensor } from '../protocol/tensor.js';
 import { pictureBatches } from './picture-batches.js';
 import { formatResult } from './print-result.js';

@@ -1,4 +1,4 @@
-import type { InferResult } from '../client/client.js';
+import type { InferResult } from '../client/api/client.js';
 import { decodeBytes } from '../protocol/bytes.js';
 import { TritonError } from '../protocol/error.js';
 import { ImageClientFailure } from './failure.js';

@@ -1,4 +1,4 @@
-import type { InferCall, InferenceServerClient, InferResult } from '../client/client.js';
+import type { InferCall, InferenceServerClient, InferResult } from '../client/api/client.js';
 import { TritonError } from '../protocol/error.js';
 import { ImageClientFailure } from './failure.js';
 

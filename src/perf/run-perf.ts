@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
+import { nowNs } from '../base/clock.js';
 import type { InferenceServerClient } from '../client/index.js';
 import { createClient } from '../client/index.js';
-import { nowNs } from '../engine/clock.js';
-import { clientOptionsOf, headersOf } from './client-options.js';
+import { PerfError, PerfExit, startUpError } from './error/perf-error.js';
 import type { InputData } from './input/input-data.js';
 import { readInputData } from './input/read-input-data.js';
+import { LevelMeter, loadFault } from './levels/level-meter.js';
+import { type LevelVerdict, searchLevels } from './levels/search-levels.js';
 import {
   concurrencyPlan,
   fixedPlan,
@@ -17,17 +19,17 @@ import {
 import { LoadGenerator } from './load/load-generator.js';
 import type { LoadSetup } from './load/load-messages.js';
 import { makeSetup } from './load/make-setup.js';
+import { PerfRegions } from './load/perf-regions.js';
 import { stabilizingNs } from './measure/latency.js';
-import { LevelMeter, loadFault } from './measure/level-meter.js';
 import type { StabilitySpread } from './measure/stability.js';
 import { MetricsPoller } from './metrics/metrics-poller.js';
 import { messageOf } from './model/message-of.js';
 import { isSequenceModel, type PerfModel, readPerfModel } from './model/perf-model.js';
-import { checkModel } from './options/check-model.js';
-import { checkSupportedFeatures, checkSupportedKind } from './options/check-supported.js';
+import { clientOptionsOf, headersOf } from './options/client-options.js';
 import type { PerfOptions } from './options/perf-options.js';
-import { PerfError, PerfExit, startUpError } from './perf-error.js';
 import { runPeriodic } from './periodic/run-periodic.js';
+import { checkModel } from './prepare/check-model.js';
+import { checkSupportedFeatures, checkSupportedKind } from './prepare/check-supported.js';
 import { writeCsvReports } from './report/csv-report.js';
 import { formatG } from './report/format-number.js';
 import { levelReport, passLine } from './report/level-report.js';
@@ -38,8 +40,6 @@ import { settingsBlock } from './report/settings-block.js';
 import type { ReportedLevel } from './report/summary.js';
 import { summary } from './report/summary.js';
 import { sweepEndLine } from './report/sweep-end.js';
-import { type LevelVerdict, searchLevels } from './search-levels.js';
-import { PerfRegions } from './shared-memory/perf-regions.js';
 
 /** Where a run prints and how it is stopped. */
 export interface RunSurroundings {

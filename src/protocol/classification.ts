@@ -1,8 +1,8 @@
 /** The classification extension: the k highest elements of an output as texts (spec: wire protocol, section 4). */
 import { encodeBytes } from './bytes.js';
+import { type Before, introsort } from './compat/introsort.js';
 import { elementCount } from './datatype.js';
 import { invalidArg } from './error.js';
-import { type Before, introsort } from './introsort.js';
 import { atOnce, type Steps } from './steps.js';
 import type { Tensor } from './tensor.js';
 import { type TypedArrays, typedView } from './typed-view.js';

@@ -1,6 +1,6 @@
 import { endNow } from '../base/process-end.js';
+import type { IndexEntry, InferenceEngine, ReadyModel } from '../contract/engine.js';
 import type { BackendRow, ModelRow } from '../engine/engine.js';
-import type { IndexEntry, InferenceEngine, ReadyModel } from '../engine/engine-api.js';
 import { TritonError } from '../protocol/error.js';
 
 /** What the server needs of an engine besides answering requests: tables and an end in good order. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TritonError } from '../protocol/error.js';
-import type { Endpoint } from './endpoint.js';
+import type { Endpoint } from './listen/endpoint.js';
 import type { ServerLog } from './log/server-log.js';
 import type { ServedEngine } from './served-engine.js';
 

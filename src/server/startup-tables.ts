@@ -1,7 +1,7 @@
+import type { ServerMetadata } from './context/server-metadata.js';
 import type { ServerLog } from './log/server-log.js';
 import type { ServerOptions } from './options/server-options.js';
 import type { ServedEngine } from './served-engine.js';
-import type { ServerMetadata } from './server-metadata.js';
 
 /** Agents, backends and models: shown when an engine could be made (spec: model repositories, section 8.7). */
 export function logEngineTables(log: ServerLog, engine: ServedEngine): void {

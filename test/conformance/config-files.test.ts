@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { configFromJson, configToJson } from '../../src/modelconfig/json.js';
+import { configFromJson, configToJson } from '../../src/modelconfig/json/config-json.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { writePbtxt } from '../../src/modelconfig/pbtxt/write-pbtxt.js';
 import { skipLoudly } from '../support/skip-loudly.js';

@@ -2,18 +2,18 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { nowNs } from '../../src/base/clock.js';
 import type {
   Backend,
   BackendInstance,
   ExecutionRequest,
   ExecutionTimes,
   InstanceSpec,
-} from '../../src/backends/backend.js';
-import { nowNs } from '../../src/engine/clock.js';
+} from '../../src/contract/backend.js';
+import type { ReadyModel } from '../../src/contract/engine.js';
+import type { InferenceRequest, InferenceResponse, RequestInput } from '../../src/contract/request.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { ReadyModel } from '../../src/engine/engine-api.js';
-import type { EngineOptions } from '../../src/engine/options.js';
-import type { InferenceRequest, InferenceResponse, RequestInput } from '../../src/engine/request.js';
+import type { EngineOptions } from '../../src/engine/options/engine-options.js';
 
 /** One batch that the gated backend was given. */
 export interface Execution {

@@ -1,16 +1,16 @@
-import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../src/backends/backend.js';
-import { silentLog } from '../../src/engine/log.js';
-import { compileModelPlan, type ModelPlan } from '../../src/engine/model-plan.js';
+import { silentLog } from '../../src/base/log.js';
+import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../src/contract/backend.js';
+import type { InferenceRequest } from '../../src/contract/request.js';
+import { createScheduler } from '../../src/engine/models/create-scheduler.js';
 import { validateRequest } from '../../src/engine/request/validate-request.js';
-import type { InferenceRequest } from '../../src/engine/request.js';
-import { createScheduler } from '../../src/engine/schedule/create-scheduler.js';
 import { InstanceRunner } from '../../src/engine/schedule/instance-runner.js';
 import type { Scheduler } from '../../src/engine/schedule/scheduler.js';
 import { Task, type TaskOwner } from '../../src/engine/schedule/task.js';
 import { ModelStatistics } from '../../src/engine/statistics/model-statistics.js';
 import { newFailureCounts } from '../../src/engine/statistics/version-counters.js';
-import { normalizeModelConfig } from '../../src/modelconfig/normalize.js';
+import { normalizeModelConfig } from '../../src/modelconfig/complete/normalize.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
+import { compileModelPlan, type ModelPlan } from '../../src/modelconfig/plan/model-plan.js';
 import { int32, makeRequest } from './engine-harness.js';
 import { VirtualClock } from './virtual-clock.js';
 

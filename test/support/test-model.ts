@@ -1,4 +1,4 @@
-import type { ReadyModel } from '../../src/engine/engine-api.js';
+import type { ReadyModel } from '../../src/contract/engine.js';
 import { ModelConfig } from '../../src/protocol/proto/model-config.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import type { TensorMetadata } from '../../src/protocol/tensor.js';

@@ -1,4 +1,4 @@
-import type { InferCall, InferResult } from '../../../src/client/client.js';
+import type { InferCall, InferResult } from '../../../src/client/api/client.js';
 
 /** A request whose responses only it can have. */
 export interface Ask {

@@ -3,7 +3,7 @@ import {
   decodeGrpcInferResponse,
   decodeGrpcStreamResponse,
   encodeGrpcInferRequest,
-} from '../../../src/protocol/infer/grpc-client.js';
+} from '../../../src/client/infer/grpc-codec.js';
 import { HpackDecoder } from '../../../src/transport/http2/hpack/decoder.js';
 import type { Ask, Connection, Counts, Events } from './ask.js';
 import { FrameWriter } from './frame-writer.js';

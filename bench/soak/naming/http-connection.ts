@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../../src/protocol/infer/http-client.js';
+import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../../src/client/infer/http-codec.js';
 import type { Ask, Connection, Counts, Events } from './ask.js';
 
 /** HTTP/1.1: requests behind one another on a connection, as many as the caller likes; responses come in their order. */

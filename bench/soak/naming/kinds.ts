@@ -1,4 +1,4 @@
-import type { InferInput, InferRequestedOutput, InferResult } from '../../../src/client/client.js';
+import type { InferInput, InferRequestedOutput, InferResult } from '../../../src/client/api/client.js';
 import type { Ask } from './ask.js';
 import { difference, numbersOf, stringsOf } from './values.js';
 

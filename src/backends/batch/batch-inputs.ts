@@ -1,7 +1,7 @@
+import type { ExecutionRequest } from '../../contract/backend.js';
 import { elementCount } from '../../protocol/datatype.js';
 import { BatchInputKind, DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { ExecutionRequest } from '../backend.js';
 
 type BatchInputConfig = ModelConfig['batch_input'][number];
 

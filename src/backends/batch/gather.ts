@@ -1,7 +1,7 @@
+import type { ExecutionRequest } from '../../contract/backend.js';
 import { elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { ExecutionRequest } from '../backend.js';
 
 /**
  * The inputs of a batch as one tensor per name, concatenated along dimension 0 in the order of the requests. A batch of

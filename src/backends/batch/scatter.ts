@@ -1,8 +1,8 @@
+import type { ExecutionRequest } from '../../contract/backend.js';
 import { requestPrefix } from '../../engine/request/validate-request.js';
 import { elementCount, elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { ExecutionRequest } from '../backend.js';
 import { pieceShape, type ScatteredOutput } from './scattered-outputs.js';
 
 /**

@@ -1,5 +1,5 @@
+import type { ExecutionRequest } from '../../contract/backend.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { ExecutionRequest } from '../backend.js';
 
 /** An output whose pieces take their shapes from an input of each request. */
 export interface ScatteredOutput {

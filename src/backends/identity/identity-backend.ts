@@ -2,10 +2,7 @@
  * The built-in `identity` backend: copies INPUT<n> to OUTPUT<n>, any datatype, strings of any bytes (which ONNX Runtime
  * cuts at NUL). A model needs a configuration and a version directory, no model file.
  */
-import { nowNs } from '../../engine/clock.js';
-import { TritonError } from '../../protocol/error.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Tensor } from '../../protocol/tensor.js';
+import { nowNs } from '../../base/clock.js';
 import type {
   Backend,
   BackendInstance,
@@ -14,7 +11,10 @@ import type {
   ExecutionTimes,
   InstanceSpec,
   ModelLocation,
-} from '../backend.js';
+} from '../../contract/backend.js';
+import { TritonError } from '../../protocol/error.js';
+import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Tensor } from '../../protocol/tensor.js';
 
 /** The backend, as the registry finds it. */
 export const backend: Backend = {

@@ -1,5 +1,5 @@
-import { datatypeOfConfigValue } from '../../engine/model-plan.js';
-import type { Fault } from '../../modelconfig/fault.js';
+import type { Fault } from '../../contract/fault.js';
+import { datatypeOfConfigValue } from '../../modelconfig/plan/model-plan.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { isOrtDatatype } from './ort-tensors.js';
 

@@ -1,7 +1,7 @@
 /** A model's header with the shapes that the runtime infers, for tools that run outside a server. */
 import { statSync } from 'node:fs';
+import { externalFiles, type OnnxModel, readOnnxFile } from '../../onnx/onnx-file.js';
 import { DEFAULT_DESCRIBE_SECONDS, describeSession } from './describe-process.js';
-import { externalFiles, type OnnxModel, readOnnxFile } from './onnx-file.js';
 import { mergeSessionInfo } from './session-info.js';
 import { needsRuntimeShapes } from './session-shapes.js';
 

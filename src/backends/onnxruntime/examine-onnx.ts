@@ -1,22 +1,22 @@
 /** Judges the files of one version of an ONNX model without serving it: what the server would do, in its order. */
-import { silentLog } from '../../engine/log.js';
-import { defaultMaxBatchSize } from '../../modelconfig/default-max-batch-size.js';
-import type { Fault } from '../../modelconfig/fault.js';
+import { silentLog } from '../../base/log.js';
+import type { Fault } from '../../contract/fault.js';
+import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
+import { defaultMaxBatchSize } from '../../modelconfig/complete/default-max-batch-size.js';
+import { autoCompleteOnnx, isCompleteOnnxConfig } from '../../onnx/auto-complete.js';
+import { checkOnnxAgainstConfig } from '../../onnx/check-config.js';
+import type { OnnxModel } from '../../onnx/onnx-file.js';
+import { locateOnnxFile } from '../../onnx/onnx-path.js';
+import { onnxRemedy } from '../../onnx/onnx-remedy.js';
+import { WireFormatError } from '../../onnx/wire-file.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { ExaminationResult, ExaminedVersion } from '../../repository/file-examiner.js';
-import { joinPath } from '../../repository/local.js';
-import { modelFileProblem } from '../../repository/model-file-problem.js';
-import { faultOf } from '../../repository/poll-model.js';
-import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
+import { joinPath } from '../../repository/files/local.js';
+import { modelFileProblem } from '../../repository/load/model-file-problem.js';
+import { faultOf } from '../../repository/load/poll-model.js';
 import { checkBinding } from './check-binding.js';
-import { checkOnnxAgainstConfig } from './check-config.js';
 import { describeOnnx } from './describe-onnx.js';
 import { describeSeconds } from './describe-process.js';
-import type { OnnxModel } from './onnx-file.js';
-import { locateOnnxFile } from './onnx-path.js';
-import { onnxRemedy } from './onnx-remedy.js';
 import { readSessionSettings } from './session-options.js';
-import { WireFormatError } from './wire-file.js';
 
 /** Completes and checks one version from its file. */
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {

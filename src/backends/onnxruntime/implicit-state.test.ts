@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { infer, int32, int32Values, makeRequest, startEngine, strings } from '../../../test/support/engine-harness.js';
 import { initializer, node, onnxModel } from '../../../test/support/onnx-builder.js';
-import type { ReadyModel } from '../../engine/engine-api.js';
-import type { RequestInput } from '../../engine/request.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { RequestInput } from '../../contract/request.js';
 
 const INT32 = 6;
 const INT64 = 7;

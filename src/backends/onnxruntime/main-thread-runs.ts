@@ -1,9 +1,9 @@
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
+import type { ExecutionRequest } from '../../contract/backend.js';
+import type { ShapeBound } from '../../onnx/operator-bounds.js';
+import type { RunBounds } from '../../onnx/run-bounds.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { ExecutionRequest } from '../backend.js';
 import { type OpenRequest, OpenSession, type RunResult } from './open-session.js';
-import type { ShapeBound } from './operator-bounds.js';
-import type { RunBounds } from './run-bounds.js';
 
 /** Inputs of more bytes are run in a thread: of strings the number of elements does not tell the size. */
 const MAX_BYTES = 64 * 1024;

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import './ort-telemetry.js';
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { enterNative } from '../native-activity.js';
+import { enterNative } from './native-activity.js';
 import type { OpenRequest, RunResult, SessionInfo } from './open-session.js';
 import type { FromThread, ToThread } from './worker-messages.js';
 

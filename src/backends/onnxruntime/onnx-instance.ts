@@ -1,7 +1,7 @@
+import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../backend.js';
 import { batchInputTensors } from '../batch/batch-inputs.js';
 import { gatherInputs, gatherOwned } from '../batch/gather.js';
 import { scatterOutputs } from '../batch/scatter.js';

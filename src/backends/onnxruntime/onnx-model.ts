@@ -1,21 +1,27 @@
 import { statSync } from 'node:fs';
-import { throwFirst } from '../../modelconfig/fault.js';
+import { readRegularFileSync } from '../../base/files/read-regular-file.js';
+import type {
+  BackendInstance,
+  BackendModel,
+  BackendOptions,
+  InstanceSpec,
+  ModelLocation,
+} from '../../contract/backend.js';
+import { throwFirst } from '../../contract/fault.js';
+import { checkOnnxAgainstConfig } from '../../onnx/check-config.js';
+import { externalFiles, type OnnxModel as OnnxHeader, readOnnxFile } from '../../onnx/onnx-file.js';
+import { locateOnnxFile } from '../../onnx/onnx-path.js';
+import { datatypeOfElementType } from '../../onnx/onnx-types.js';
+import { RunBounds } from '../../onnx/run-bounds.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { readRegularFileSync } from '../../repository/read-regular-file.js';
-import type { BackendInstance, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBinding } from './check-binding.js';
-import { checkOnnxAgainstConfig } from './check-config.js';
 import { MainThreadRuns } from './main-thread-runs.js';
-import { externalFiles, type OnnxModel as OnnxHeader, readOnnxFile } from './onnx-file.js';
 import { OnnxInstance } from './onnx-instance.js';
-import { locateOnnxFile } from './onnx-path.js';
-import { datatypeOfElementType } from './onnx-types.js';
 import { MAX_REWRITTEN_BYTES, type OpenRequest, type SessionInfo } from './open-session.js';
 import { loadOrtBinding } from './ort-binding.js';
 import { OwnThread } from './own-thread.js';
 import { Placement } from './placement.js';
-import { RunBounds } from './run-bounds.js';
 import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
 import { Lane, pool, type SharedModel } from './thread-pool.js';

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { earnMainThread } from '../../../test/support/earn-main-thread.js';
 import { infer, int32, int32Values, makeRequest, startEngine, strings } from '../../../test/support/engine-harness.js';
 import { block, integer, node, onnxModel } from '../../../test/support/onnx-builder.js';
-import type { EngineOptions } from '../../engine/options.js';
-import type { RequestInput } from '../../engine/request.js';
+import type { RequestInput } from '../../contract/request.js';
+import type { EngineOptions } from '../../engine/options/engine-options.js';
 import { DATATYPES, elementSize } from '../../protocol/datatype.js';
 
 const INT32 = 6;

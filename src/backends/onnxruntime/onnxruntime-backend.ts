@@ -1,14 +1,15 @@
 /** The onnxruntime backend: ONNX models on onnxruntime-node. */
-import { defaultMaxBatchSize } from '../../modelconfig/default-max-batch-size.js';
+
+import type { Backend, BackendOptions, ModelLocation } from '../../contract/backend.js';
+import { defaultMaxBatchSize } from '../../modelconfig/complete/default-max-batch-size.js';
+import { autoCompleteOnnx, isCompleteOnnxConfig } from '../../onnx/auto-complete.js';
+import { externalFiles, readOnnxFile } from '../../onnx/onnx-file.js';
+import { locateOnnxFile } from '../../onnx/onnx-path.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Backend, BackendOptions, ModelLocation } from '../backend.js';
-import { autoCompleteOnnx, isCompleteOnnxConfig } from './auto-complete.js';
 import { usableGpus } from './cuda.js';
 import { describeSeconds, describeSession } from './describe-process.js';
-import { externalFiles, readOnnxFile } from './onnx-file.js';
 import { OnnxModel } from './onnx-model.js';
-import { locateOnnxFile } from './onnx-path.js';
 import { mergeSessionInfo } from './session-info.js';
 import { readSessionSettings, sessionOptions } from './session-options.js';
 import { needsRuntimeShapes } from './session-shapes.js';

@@ -1,9 +1,10 @@
 /** One session of the runtime in the calling thread: opens a model and runs it. Every call blocks the thread. */
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
+import { readRegularFileSync, requireRegularFile } from '../../base/files/read-regular-file.js';
+import type { ExecutionTimes } from '../../contract/backend.js';
+import { takeStoredValues } from '../../onnx/stored-values.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { readRegularFileSync, requireRegularFile } from '../../repository/read-regular-file.js';
-import type { ExecutionTimes } from '../backend.js';
 import {
   loadOrtBinding,
   type OrtSession,
@@ -13,7 +14,6 @@ import {
 } from './ort-binding.js';
 import { ortError } from './ort-error.js';
 import { fromOrtTensor, toOrtTensor } from './ort-tensors.js';
-import { takeStoredValues } from './stored-values.js';
 
 /** Files of models with stored values that requests may replace are read whole; larger ones are not rewritten. */
 export const MAX_REWRITTEN_BYTES = 512 * 2 ** 20;

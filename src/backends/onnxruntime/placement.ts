@@ -1,4 +1,4 @@
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 import type { CustomMetrics, FamilyHandle, MetricHandle } from '../../engine/statistics/custom-metrics.js';
 
 /** Where a model runs: on the main thread, in threads that small models share, in threads of its own. */

@@ -1,4 +1,4 @@
-import type { OnnxModel } from './onnx-file.js';
+import type { OnnxModel } from '../../onnx/onnx-file.js';
 import type { SessionInfo } from './open-session.js';
 import { withSessionShapes } from './session-shapes.js';
 

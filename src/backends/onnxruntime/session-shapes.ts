@@ -3,8 +3,8 @@
  * tensor than the file says, and the server goes by the runtime.
  */
 
-import type { OnnxModel, OnnxValue } from './onnx-file.js';
-import { configTypeOfElementType } from './onnx-types.js';
+import type { OnnxModel, OnnxValue } from '../../onnx/onnx-file.js';
+import { configTypeOfElementType } from '../../onnx/onnx-types.js';
 import type { OrtValueInfo } from './ort-binding.js';
 
 /** Returns `model` with types and shapes as the runtime knows them. Values that are no tensors stay as in the file. */

@@ -9,8 +9,8 @@
  * A run cannot be interrupted. One that keeps a thread while others wait takes that thread with it: the thread leaves
  * the pool, another takes its place, and the model gets threads of its own (`SharedModel.onStuck`).
  */
-import { nowNs } from '../../engine/clock.js';
-import { Ring } from '../../engine/schedule/ring.js';
+import { nowNs } from '../../base/clock.js';
+import { Ring } from '../../base/ring.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { ModelThread } from './model-thread.js';
 import type { OpenRequest, RunResult, SessionInfo } from './open-session.js';

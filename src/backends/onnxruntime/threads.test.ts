@@ -5,8 +5,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { earnMainThread } from '../../../test/support/earn-main-thread.js';
 import { infer, int32, int32Values, makeRequest, startEngine } from '../../../test/support/engine-harness.js';
 import { block, initializer, integer, node, onnxModel, value } from '../../../test/support/onnx-builder.js';
-import type { EngineOptions } from '../../engine/options.js';
-import type { RequestInput } from '../../engine/request.js';
+import type { RequestInput } from '../../contract/request.js';
+import type { EngineOptions } from '../../engine/options/engine-options.js';
 import { pool } from './thread-pool.js';
 
 const INT64 = 7;

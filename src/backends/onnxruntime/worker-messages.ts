@@ -1,7 +1,8 @@
 /** What the main thread and the threads of onnxruntime say to each other. */
+
+import type { ExecutionTimes } from '../../contract/backend.js';
 import type { ErrorCodeName } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { ExecutionTimes } from '../backend.js';
 import type { OpenRequest, SessionInfo } from './open-session.js';
 
 /** To a thread. Sessions are numbered by the main thread. `close`: end after what was sent before. */

@@ -1,4 +1,4 @@
-import { configFromJson } from '../../modelconfig/json.js';
+import { configFromJson } from '../../modelconfig/json/config-json.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { FrameReader } from './frame-reader.js';
 import type { Interpreter } from './interpreter.js';

@@ -1,10 +1,11 @@
 /** Judges the files of a Python model, and what it does when it is imported (spec: model repository, sections 1.3, 6.5). */
-import type { Fault } from '../../modelconfig/fault.js';
+
+import { MAX_SOURCE_BYTES } from '../../base/files/read-regular-file.js';
+import type { Fault } from '../../contract/fault.js';
+import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { ExaminationResult, ExaminedVersion } from '../../repository/file-examiner.js';
-import { joinPath, kindOf, readTextFile } from '../../repository/local.js';
-import { MAX_SOURCE_BYTES } from '../../repository/read-regular-file.js';
+import { joinPath, kindOf, readTextFile } from '../../repository/files/local.js';
 import { completedConfig } from './complete-config.js';
 import { findInterpreter } from './interpreter.js';
 import { checkModel, InterpreterError } from './model-checks.js';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/temporary-directory.js';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/files/temporary-directory.js';
 import { TritonError } from '../../protocol/error.js';
 
 const PREFIX = 'triton-python-env-';

@@ -1,6 +1,6 @@
+import type { BackendHost } from '../../contract/backend.js';
 import { type FamilyHandle, METRIC_KINDS, type MetricHandle } from '../../engine/statistics/custom-metrics.js';
 import { TritonError } from '../../protocol/error.js';
-import type { BackendHost } from '../backend.js';
 import type { FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { ToModel } from './wire.js';

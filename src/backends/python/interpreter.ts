@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { BackendOptions } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { BackendOptions } from '../backend.js';
 import { prepareEnvironment } from './execution-environment.js';
 
 /** How a model's process is started; the script and its arguments follow `args`. */

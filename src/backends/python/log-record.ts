@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 import type { FrameReader } from './frame-reader.js';
 
 const LEVELS = ['info', 'warning', 'error', 'verbose'] as const;

@@ -1,8 +1,8 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
-import type { InferenceRequest, InferenceResponse, PendingRequest } from '../../engine/request.js';
-import type { RequestTrace } from '../../engine/trace/request-trace.js';
+import type { BackendHost } from '../../contract/backend.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { InferenceRequest, InferenceResponse, PendingRequest } from '../../contract/request.js';
+import type { RequestTrace } from '../../contract/request-trace.js';
 import { TritonError } from '../../protocol/error.js';
-import type { BackendHost } from '../backend.js';
 import type { FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import type { PythonProcess } from './python-process.js';

@@ -1,6 +1,7 @@
 /** The Python backend: models that are a class TritonPythonModel (spec: runtime, section 7). */
+
+import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../../contract/backend.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../backend.js';
 import { checkBackendSettings, frameLimit } from './backend-settings.js';
 import { completeConfig } from './complete-config.js';
 import type { FrameReader } from './frame-reader.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 import type { FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import type { PythonProcess } from './python-process.js';

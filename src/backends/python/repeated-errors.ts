@@ -1,4 +1,4 @@
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 
 /** An error that comes again within this time is only counted, in ms. */
 const WINDOW_MS = 60_000;

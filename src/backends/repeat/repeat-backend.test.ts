@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
-import type { InferenceRequest, InferenceResponse, RequestInput } from '../../engine/request.js';
+import type { InferenceRequest, InferenceResponse, RequestInput } from '../../contract/request.js';
 
 const CONFIG = `backend: "repeat" max_batch_size: 0 model_transaction_policy { decoupled: true }
   input { name: "IN" data_type: TYPE_INT32 dims: -1 } input { name: "DELAY" data_type: TYPE_UINT32 dims: -1 }

@@ -3,11 +3,7 @@
  * [n], milliseconds before each response) and WAIT (UINT32 [1], milliseconds until the next request may begin); every
  * element of IN comes back as a response of its own, OUT with its place in IDX. No model file.
  */
-import { nowNs } from '../../engine/clock.js';
-import { formatShape } from '../../protocol/datatype.js';
-import { invalidArg } from '../../protocol/error.js';
-import { DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Tensor } from '../../protocol/tensor.js';
+import { nowNs } from '../../base/clock.js';
 import type {
   Backend,
   BackendInstance,
@@ -15,7 +11,11 @@ import type {
   ExecutionRequest,
   ExecutionTimes,
   ModelLocation,
-} from '../backend.js';
+} from '../../contract/backend.js';
+import { formatShape } from '../../protocol/datatype.js';
+import { invalidArg } from '../../protocol/error.js';
+import { DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Tensor } from '../../protocol/tensor.js';
 import { aligned } from '../batch/gather.js';
 
 /** The backend, as the registry finds it. */

@@ -1,4 +1,4 @@
-import type { Finding } from '../../modelconfig/finding.js';
+import type { Finding } from '../../contract/finding.js';
 
 /** How many errors and warnings there are. */
 export function countFindings(findings: readonly Finding[]): { readonly errors: number; readonly warnings: number } {

@@ -1,11 +1,11 @@
 /** The configurations that a server would serve with, beside what the user wrote. */
-import { configAdditions } from '../../modelconfig/config-additions.js';
-import { configToJson } from '../../modelconfig/json.js';
+import { configAdditions } from '../../modelconfig/complete/config-additions.js';
+import { configToJson } from '../../modelconfig/json/config-json.js';
 import { writePbtxt } from '../../modelconfig/pbtxt/write-pbtxt.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { ValidatedModel } from '../../repository/validate-model.js';
-import type { ValidationReport } from '../../repository/validate-repository.js';
-import { RawJson } from '../raw-json.js';
+import type { ValidatedModel } from '../../tools/validate-model.js';
+import type { ValidationReport } from '../../tools/validate-repository.js';
+import { RawJson } from './raw-json.js';
 
 /** One completed configuration. */
 export interface EffectiveModel {

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { Finding } from '../../modelconfig/finding.js';
-import type { ValidationReport } from '../../repository/validate-repository.js';
+import type { Finding } from '../../contract/finding.js';
+import type { ValidationReport } from '../../tools/validate-repository.js';
 import { SourceLines } from './source-lines.js';
 
 /**

@@ -1,7 +1,7 @@
-import type { ValidationReport } from '../../repository/validate-repository.js';
-import { stringifyJson } from '../raw-json.js';
+import type { ValidationReport } from '../../tools/validate-repository.js';
 import { countFindings } from './count-findings.js';
 import { effectiveModels } from './effective.js';
+import { stringifyJson } from './raw-json.js';
 
 /**
  * One JSON object. Members that a finding does not have are left out. `showEffective` adds the completed configurations

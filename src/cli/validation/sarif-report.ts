@@ -1,8 +1,8 @@
 /** Findings in SARIF 2.1.0, the form that code scanning services read. */
 import path from 'node:path';
-import type { Finding } from '../../modelconfig/finding.js';
-import { RULES } from '../../modelconfig/rule-table.js';
-import type { ValidationReport } from '../../repository/validate-repository.js';
+import type { Finding } from '../../contract/finding.js';
+import { RULES } from '../../modelconfig/rules/rule-table.js';
+import type { ValidationReport } from '../../tools/validate-repository.js';
 import { SourceLines } from './source-lines.js';
 
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';

@@ -1,6 +1,6 @@
 /** The lines of files that findings point at. */
 import { readFile } from 'node:fs/promises';
-import type { Position } from '../../modelconfig/finding.js';
+import type { Position } from '../../contract/finding.js';
 
 const TAB_WIDTH = 8;
 /** Longer lines, in bytes, are shown in part. */

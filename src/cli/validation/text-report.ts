@@ -1,5 +1,5 @@
-import type { Finding } from '../../modelconfig/finding.js';
-import type { ValidationReport } from '../../repository/validate-repository.js';
+import type { Finding } from '../../contract/finding.js';
+import type { ValidationReport } from '../../tools/validate-repository.js';
 import { countFindings } from './count-findings.js';
 import { SourceLines } from './source-lines.js';
 

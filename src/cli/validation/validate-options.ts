@@ -2,8 +2,8 @@
 import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
 import { findExaminer } from '../../backends/examiners.js';
 import { BackendRegistry } from '../../backends/registry.js';
-import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/prepare-load.js';
-import type { ValidateOptions } from '../../repository/validate-model.js';
+import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/load/prepare-load.js';
+import type { ValidateOptions } from '../../tools/validate-model.js';
 
 /** Backends whose models may leave inputs out of a request. */
 const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'python']);

@@ -1,6 +1,6 @@
 import { Channel, type ChannelInterface, type ChannelOptions, compressionAlgorithms, credentials } from '@grpc/grpc-js';
-import type { ClientOptions, TlsOptions } from '../client.js';
-import { parseServerUrl } from '../url.js';
+import type { ClientOptions, TlsOptions } from '../api/client.js';
+import { parseServerUrl } from '../api/url.js';
 
 const INT32_MAX = 2 ** 31 - 1;
 /** HTTP/2's default window of 64 KB holds large answers to a few hundred per second. */

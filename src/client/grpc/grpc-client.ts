@@ -1,14 +1,13 @@
 import type { ChannelInterface } from '@grpc/grpc-js';
-import { nowNs } from '../../engine/clock.js';
-import type { IndexEntry, ModelStatistics } from '../../engine/engine-api.js';
+import { nowNs } from '../../base/clock.js';
+import type { IndexEntry, ModelStatistics } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { decodeGrpcInferResponse, encodeGrpcInferRequest } from '../../protocol/infer/grpc-client.js';
 import { fromBinary, toBinary } from '../../protocol/proto/codec.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { create, type FieldTable, type MessageOf, type MessageSchema } from '../../protocol/proto/schema.js';
 import * as messages from '../../protocol/proto/service.js';
-import { checkCall } from '../check-call.js';
-import { checkClientOptions } from '../check-options.js';
+import { checkCall } from '../api/check-call.js';
+import { checkClientOptions } from '../api/check-options.js';
 import type {
   CallOptions,
   ClientOptions,
@@ -20,11 +19,12 @@ import type {
   PreparedCall,
   RawInferResult,
   ServerMetadata,
-} from '../client.js';
-import type { ServerControl } from '../control.js';
-import type { GenerateEvent, GenerateResult } from '../generate.js';
-import { indexEntry } from '../index-entry.js';
-import { withRequestId } from '../request-error.js';
+} from '../api/client.js';
+import type { ServerControl } from '../api/control.js';
+import type { GenerateEvent, GenerateResult } from '../api/generate.js';
+import { indexEntry } from '../api/index-entry.js';
+import { withRequestId } from '../api/request-error.js';
+import { decodeGrpcInferResponse, encodeGrpcInferRequest } from '../infer/grpc-codec.js';
 import { openChannel } from './channel.js';
 import { GrpcControl } from './grpc-control.js';
 import { GrpcInferStream } from './infer-stream.js';

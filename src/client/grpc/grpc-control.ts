@@ -1,13 +1,13 @@
 import { create, type FieldTable, type MessageOf, type MessageSchema } from '../../protocol/proto/schema.js';
 import * as messages from '../../protocol/proto/service.js';
-import type { CallOptions } from '../client.js';
+import type { CallOptions } from '../api/client.js';
 import type {
   CudaSharedMemoryRegion,
   LogSettings,
   ServerControl,
   SystemSharedMemoryRegion,
   TraceSettings,
-} from '../control.js';
+} from '../api/control.js';
 
 /** One call of the service: request message out, answer message in. */
 export type GrpcCall = <Q extends FieldTable, A extends FieldTable>(

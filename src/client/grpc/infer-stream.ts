@@ -1,8 +1,8 @@
 import { type ChannelInterface, status as Status } from '@grpc/grpc-js';
 import { TritonError } from '../../protocol/error.js';
-import { decodeGrpcStreamResponse } from '../../protocol/infer/grpc-client.js';
-import type { CallOptions, InferCall, InferStream, PreparedCall, StreamEvent } from '../client.js';
-import { cancelledByCaller } from '../system-errors.js';
+import type { CallOptions, InferCall, InferStream, PreparedCall, StreamEvent } from '../api/client.js';
+import { cancelledByCaller } from '../api/system-errors.js';
+import { decodeGrpcStreamResponse } from '../infer/grpc-codec.js';
 import { errorOfStatus } from './status-error.js';
 import { deadlineOf, metadataOf } from './unary.js';
 

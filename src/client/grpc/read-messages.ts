@@ -1,5 +1,5 @@
 /** Messages of the management calls, as the client interface shows them. */
-import type { ModelStatistics, StatisticDuration } from '../../engine/engine-api.js';
+import type { ModelStatistics, StatisticDuration } from '../../contract/engine.js';
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type {
@@ -11,7 +11,7 @@ import type {
   StatisticDuration as StatisticDurationMessage,
 } from '../../protocol/proto/service.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
-import type { ModelMetadata } from '../client.js';
+import type { ModelMetadata } from '../api/client.js';
 
 /** Metadata of a model. */
 export function readModelMetadata(message: ModelMetadataResponse): ModelMetadata {

@@ -1,6 +1,6 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import { codeOfGrpcStatus, GrpcStatus, TritonError } from '../../protocol/error.js';
-import { deadlineExceeded, grpcSystemText } from '../system-errors.js';
+import { deadlineExceeded, grpcSystemText } from '../api/system-errors.js';
 
 /** The error of a call that ended with a status other than OK. */
 export function errorOfStatus(status: Pick<StatusObject, 'code' | 'details'>): TritonError {

@@ -1,7 +1,7 @@
 import { type ChannelInterface, Metadata } from '@grpc/grpc-js';
 import { GrpcStatus, invalidArg, TritonError } from '../../protocol/error.js';
-import type { CallOptions } from '../client.js';
-import { cancelledByCaller } from '../system-errors.js';
+import type { CallOptions } from '../api/client.js';
+import { cancelledByCaller } from '../api/system-errors.js';
 import { errorOfStatus } from './status-error.js';
 
 const NO_METADATA = new Metadata();

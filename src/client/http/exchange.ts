@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
-import { nowNs } from '../../engine/clock.js';
-import type { CallTiming } from '../client.js';
-import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../system-errors.js';
+import { nowNs } from '../../base/clock.js';
+import type { CallTiming } from '../api/client.js';
+import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../api/system-errors.js';
 
 /** One request as it is handed to undici. */
 export interface HttpRequest {

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { TritonError } from '../../protocol/error.js';
 import { parseJson } from '../../protocol/json/json-value.js';
-import type { CallOptions } from '../client.js';
-import { type GenerateEvent, generateError, readGenerateResult } from '../generate.js';
-import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../system-errors.js';
+import type { CallOptions } from '../api/client.js';
+import { type GenerateEvent, generateError, readGenerateResult } from '../api/generate.js';
+import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../api/system-errors.js';
 import { errorOfAnswer } from './error-of-answer.js';
 
 const EVENT_STREAM = 'text/event-stream';

@@ -1,15 +1,10 @@
 import { Pool } from 'undici';
-import type { IndexEntry, ModelStatistics } from '../../engine/engine-api.js';
+import type { IndexEntry, ModelStatistics } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import {
-  decodeHttpInferResponse,
-  encodeHttpInferRequest,
-  type HttpEncodeOptions,
-} from '../../protocol/infer/http-client.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { checkCall } from '../check-call.js';
-import { checkClientOptions } from '../check-options.js';
+import { checkCall } from '../api/check-call.js';
+import { checkClientOptions } from '../api/check-options.js';
 import type {
   CallOptions,
   ClientOptions,
@@ -21,8 +16,8 @@ import type {
   PreparedCall,
   RawInferResult,
   ServerMetadata,
-} from '../client.js';
-import type { ServerControl } from '../control.js';
+} from '../api/client.js';
+import type { ServerControl } from '../api/control.js';
 import {
   type GenerateCall,
   type GenerateEvent,
@@ -30,9 +25,10 @@ import {
   generateBody,
   generateError,
   readGenerateResult,
-} from '../generate.js';
-import { withRequestId } from '../request-error.js';
-import { parseServerUrl } from '../url.js';
+} from '../api/generate.js';
+import { withRequestId } from '../api/request-error.js';
+import { parseServerUrl } from '../api/url.js';
+import { decodeHttpInferResponse, encodeHttpInferRequest, type HttpEncodeOptions } from '../infer/http-codec.js';
 import { compressBody, decompressBody } from './compress.js';
 import { errorOfAnswer } from './error-of-answer.js';
 import { exchange, type HttpRequest, type HttpResponse } from './exchange.js';
@@ -131,7 +127,7 @@ class HttpClient implements InferenceServerClient {
 
   async modelConfig(name: string, version?: string, options?: CallOptions): Promise<ModelConfig> {
     const response = await this.#call('GET', modelPath(name, version, 'config'), undefined, options);
-    const { configFromJson } = await import('../../modelconfig/json.js');
+    const { configFromJson } = await import('../../modelconfig/json/config-json.js');
     return configFromJson(Buffer.from(response.body).toString('utf8'));
   }
 

@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import { JsonKind } from '../../protocol/json/json-value.js';
-import type { CallOptions } from '../client.js';
+import type { CallOptions } from '../api/client.js';
 import type {
   CudaSharedMemoryRegion,
   LogSettings,
   ServerControl,
   SystemSharedMemoryRegion,
   TraceSettings,
-} from '../control.js';
+} from '../api/control.js';
 import type { HttpResponse } from './exchange.js';
 import { modelPath, sharedMemoryPath } from './paths.js';
 import { integer, readJsonAnswer, text } from './read-answers.js';

@@ -2,14 +2,14 @@
  * JSON answers of the management calls, as the client interface shows them. Members that a server leaves out get the
  * empty value; members of the wrong kind are an INTERNAL error that names the call.
  */
-import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../engine/engine-api.js';
+import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../contract/engine.js';
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import { JsonSyntaxError } from '../../protocol/json/json-error.js';
 import { type JsonValue, parseJson } from '../../protocol/json/json-value.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
-import type { ModelMetadata, ServerMetadata } from '../client.js';
-import { indexEntry } from '../index-entry.js';
+import type { ModelMetadata, ServerMetadata } from '../api/client.js';
+import { indexEntry } from '../api/index-entry.js';
 
 /** Parses an answer and reads it; `what` names it in errors. */
 export function readJsonAnswer<T>(body: Uint8Array, what: string, read: (json: JsonValue) => T): T {

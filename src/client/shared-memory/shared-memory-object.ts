@@ -13,8 +13,8 @@ import { type Datatype, elementCount, elementSize } from '../../protocol/datatyp
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { sharedMemoryPath } from '../../protocol/shared-memory-path.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { SharedMemoryReference } from '../client.js';
-import type { SystemSharedMemoryRegion } from '../control.js';
+import type { SharedMemoryReference } from '../api/client.js';
+import type { SystemSharedMemoryRegion } from '../api/control.js';
 
 /** How an object comes to be. */
 export interface SharedMemoryOptions {

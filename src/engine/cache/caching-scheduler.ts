@@ -1,9 +1,9 @@
-import type { ExecutionResponse } from '../../backends/backend.js';
+import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { ExecutionResponse } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Parameters } from '../../protocol/tensor.js';
-import { type Clock, SYSTEM_CLOCK } from '../clock.js';
-import type { Log } from '../log.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';

@@ -1,6 +1,6 @@
+import { nowNs } from '../../base/clock.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
-import { nowNs } from '../clock.js';
 
 /** Bytes that the original's cache keeps for itself, whatever it holds. */
 const OWN_BYTES = 128;

@@ -12,9 +12,9 @@ import {
   settle,
   startEngine,
 } from '../../../test/support/engine-harness.js';
+import type { InferenceRequest } from '../../contract/request.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Engine } from '../engine.js';
-import type { InferenceRequest } from '../request.js';
 
 const CACHE = { cacheConfig: [{ cache: 'local', key: 'size', value: '65536' }] };
 

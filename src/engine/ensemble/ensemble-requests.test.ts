@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/engine-harness.js';
 import { ask, CHAIN, DATA, ensemble, model, start, step, stream, tensor } from '../../../test/support/ensembles.js';
 import { type Script, ScriptedBackend } from '../../../test/support/scripted-backend.js';
-import type { InferenceResponse } from '../request.js';
+import type { InferenceResponse } from '../../contract/request.js';
 
 suite('a request of an ensemble', () => {
   test('adds the times of its steps up and counts itself once', async () => {

@@ -1,10 +1,10 @@
-import type { Pace } from '../../backends/backend.js';
+import { nowNs } from '../../base/clock.js';
+import type { Pace } from '../../contract/backend.js';
+import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { nowNs } from '../clock.js';
-import type { LoadedModel } from '../loaded-model.js';
+import type { LoadedModel } from '../models/loaded-model.js';
 import { requestPrefix } from '../request/validate-request.js';
-import type { InferenceRequest, InferenceResponse } from '../request.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { adaptBatch } from './adapt-batch.js';

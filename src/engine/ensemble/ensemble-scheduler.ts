@@ -1,5 +1,5 @@
 import { TritonError } from '../../protocol/error.js';
-import type { LoadedModel } from '../loaded-model.js';
+import type { LoadedModel } from '../models/loaded-model.js';
 import { requestPrefix } from '../request/validate-request.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';

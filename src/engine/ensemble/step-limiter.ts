@@ -1,4 +1,4 @@
-import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
 
 /** After this long a request goes on without a free place: better too many than none. */
 const PATIENCE_MS = 300_000;

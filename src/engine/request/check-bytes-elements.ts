@@ -1,6 +1,6 @@
+import type { RequestInput } from '../../contract/request.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg } from '../../protocol/error.js';
-import type { ModelPlan } from '../model-plan.js';
-import type { RequestInput } from '../request.js';
 import { requestPrefix } from './validate-request.js';
 
 /**

@@ -1,6 +1,6 @@
+import type { InferenceRequest, RequestInput } from '../../contract/request.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg } from '../../protocol/error.js';
-import type { ModelPlan } from '../model-plan.js';
-import type { InferenceRequest, RequestInput } from '../request.js';
 import { requestPrefix } from './validate-request.js';
 
 /**

@@ -1,8 +1,8 @@
+import type { Log } from '../../base/log.js';
+import type { InferenceRequest } from '../../contract/request.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { formatShape } from '../../protocol/datatype.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { Log } from '../log.js';
-import type { ModelPlan } from '../model-plan.js';
-import type { InferenceRequest } from '../request.js';
 import { logOutput } from './response-log.js';
 import { requestPrefix, type ValidatedRequest } from './validate-request.js';
 

@@ -1,6 +1,6 @@
+import type { Log } from '../../base/log.js';
 import { formatShape } from '../../protocol/datatype.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { Log } from '../log.js';
 
 /** Tells of one output of a response. */
 export function logOutput(log: Log, { name, datatype, shape }: Tensor): void {

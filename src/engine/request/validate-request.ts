@@ -2,14 +2,15 @@
  * Turns a request into what a scheduler queues: names, counts, datatypes, shapes and sizes checked against the model's
  * configuration in the server's order and with its texts, shapes mapped by `reshape` (spec: runtime, section 5).
  */
+
+import type { InferenceRequest, RequestInput } from '../../contract/request.js';
+import type { InputPlan, ModelPlan } from '../../modelconfig/plan/model-plan.js';
+import { hashOrder } from '../../protocol/compat/hash-order.js';
 import { elementCount, formatShape, isDatatype } from '../../protocol/datatype.js';
 import { invalidArg, type TritonError } from '../../protocol/error.js';
 import { UniqueNames } from '../../protocol/infer/unique-names.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { InputPlan, ModelPlan } from '../model-plan.js';
-import type { InferenceRequest, RequestInput } from '../request.js';
 import { checkBytesElements } from './check-bytes-elements.js';
-import { hashOrder } from './hash-order.js';
 import { deduceRawInput } from './raw-input.js';
 import { mapReshape } from './reshape.js';
 

@@ -9,8 +9,8 @@ import {
   settle,
   startEngine,
 } from '../../../test/support/engine-harness.js';
-import type { ReadyModel } from '../engine-api.js';
-import type { InferenceRequest, InferenceResponse } from '../request.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
 
 function config(more: string, dims = '[1]'): string {
   return `name: "m" backend: "gated" max_batch_size: 8

@@ -1,13 +1,13 @@
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
+import { Ring } from '../../base/ring.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { TritonError } from '../../protocol/error.js';
-import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
-import type { ModelPlan } from '../model-plan.js';
 import { requestPrefix } from '../request/validate-request.js';
 import { BatchQueue, type QueueOptions } from './batch-queue.js';
 import { compatible } from './compatible.js';
 import type { InstanceRunner } from './instance-runner.js';
 import { OrderedResponses } from './ordered-responses.js';
 import { Payload } from './payload.js';
-import { Ring } from './ring.js';
 import { type Scheduler, STOPPING_TEXT } from './scheduler.js';
 import type { Task } from './task.js';
 

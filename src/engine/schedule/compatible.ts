@@ -1,4 +1,4 @@
-import type { ModelPlan } from '../model-plan.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import type { Task } from './task.js';
 
 /**

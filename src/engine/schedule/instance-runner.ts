@@ -1,12 +1,12 @@
-import type { BackendInstance, ExecutionTimes } from '../../backends/backend.js';
+import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import type { BackendInstance, ExecutionTimes } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
-import { type Clock, SYSTEM_CLOCK } from '../clock.js';
 import type { RequestLog } from '../request/request-log.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
-import { traceExecution } from '../trace/report.js';
 import { NullRequest } from './null-request.js';
 import type { LimitedInstance } from './rate-limiter.js';
 import type { Task } from './task.js';
+import { traceExecution } from './task-trace.js';
 
 /** What a batch consists of. */
 export type BatchItem = Task | NullRequest;

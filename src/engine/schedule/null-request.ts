@@ -1,4 +1,4 @@
-import type { ExecutionRequest } from '../../backends/backend.js';
+import type { ExecutionRequest } from '../../contract/backend.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 
 const NOTHING: Parameters = [];

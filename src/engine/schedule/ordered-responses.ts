@@ -1,4 +1,4 @@
-import { Ring } from './ring.js';
+import { Ring } from '../../base/ring.js';
 
 /**
  * Releases responses in the order in which their requests were dispatched (`preserve_ordering`): a response waits until

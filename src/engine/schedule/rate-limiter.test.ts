@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { GatedBackend, infer, int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
 import { VirtualClock } from '../../../test/support/virtual-clock.js';
-import { silentLog } from '../log.js';
-import type { InferenceResponse } from '../request.js';
+import { silentLog } from '../../base/log.js';
+import type { InferenceResponse } from '../../contract/request.js';
 import { type AvailableResource, type LimitedInstance, type LimitedSpec, RateLimiter } from './rate-limiter.js';
 
 const config = (name: string, limiter: string, more = '') => `name: "${name}" backend: "gated" max_batch_size: 8

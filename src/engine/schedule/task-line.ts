@@ -1,4 +1,4 @@
-import { Ring } from './ring.js';
+import { Ring } from '../../base/ring.js';
 import type { Task } from './task.js';
 
 /** Gaps are closed when there are more of them than this and than a quarter of what waits. */

@@ -1,5 +1,5 @@
-import { MinHeap } from '../schedule/min-heap.js';
-import { Ring } from '../schedule/ring.js';
+import { MinHeap } from '../../base/min-heap.js';
+import { Ring } from '../../base/ring.js';
 import type { Task } from '../schedule/task.js';
 import type { SequenceId } from './slot.js';
 

@@ -1,7 +1,7 @@
+import { datatypeOfConfigValue } from '../../modelconfig/plan/model-plan.js';
 import type { Datatype } from '../../protocol/datatype.js';
 import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { datatypeOfConfigValue } from '../model-plan.js';
 import type { SequenceId } from './slot.js';
 
 type Make = (start: boolean, ready: boolean, end: boolean, id: Tensor | undefined) => Tensor;

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../clock.js';
-import type { ModelPlan } from '../model-plan.js';
+import type { Clock, Timer } from '../../base/clock.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { compatible } from '../schedule/compatible.js';
 import type { BatchItem, InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';

@@ -1,4 +1,4 @@
-import { MinHeap } from '../schedule/min-heap.js';
+import { MinHeap } from '../../base/min-heap.js';
 import type { SequenceBatcher, Slot } from './slot.js';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { infer, int32, int32Values, makeRequest, settle } from '../../../test/support/engine-harness.js';
 import { row, startSequenceModel, step, viewOf } from '../../../test/support/sequence-model.js';
-import type { RequestTrace } from '../trace/request-trace.js';
+import type { RequestTrace } from '../../contract/request-trace.js';
 
 const RESCHEDULE_TEXT =
   'Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to handle such a flag.';

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js';
-import type { ModelPlan } from '../model-plan.js';
+import type { Clock } from '../../base/clock.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { type BatchOptions, BatchScheduler } from '../schedule/batch-scheduler.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';

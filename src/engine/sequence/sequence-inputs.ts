@@ -1,7 +1,7 @@
+import type { Log } from '../../base/log.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { Log } from '../log.js';
-import type { ModelPlan } from '../model-plan.js';
 import { NullRequest, zerosLike } from '../schedule/null-request.js';
 import type { Task } from '../schedule/task.js';
 import { SequenceControls } from './controls.js';

@@ -1,8 +1,8 @@
+import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
-import { type Clock, SYSTEM_CLOCK, type Timer } from '../clock.js';
-import type { Log } from '../log.js';
-import type { ModelPlan } from '../model-plan.js';
 import { PLAIN_QUEUE } from '../schedule/batch-queue.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';

@@ -1,4 +1,4 @@
-import type { SequenceState } from '../../backends/backend.js';
+import type { SequenceState } from '../../contract/backend.js';
 import { invalidArg } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { StatesPlan } from './state-plan.js';

@@ -1,5 +1,5 @@
+import { Ring } from '../../base/ring.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { Ring } from '../schedule/ring.js';
 import type { Task } from '../schedule/task.js';
 import type { SlotState } from './slot-state.js';
 

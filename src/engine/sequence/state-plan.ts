@@ -1,9 +1,10 @@
 /** Implicit states of a model as its configuration describes them (spec: runtime, section 3.8). */
+
+import type { Log } from '../../base/log.js';
+import { datatypeOfConfigValue, type InputPlan, type ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { type Datatype, elementCount, elementSize } from '../../protocol/datatype.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { Log } from '../log.js';
-import { datatypeOfConfigValue, type InputPlan, type ModelPlan } from '../model-plan.js';
 
 /** One state: an output of the model that is an input of the sequence's next request. */
 export interface StatePlan {

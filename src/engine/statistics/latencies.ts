@@ -1,5 +1,5 @@
+import type { Log } from '../../base/log.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Log } from '../log.js';
 import { LatencySummary } from './latency-summary.js';
 import { SeriesCounters } from './version-counters.js';
 

@@ -1,5 +1,5 @@
 /** Counters of one load of a version: what `statistics` reports. What /metrics shows is counted along. */
-import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../engine-api.js';
+import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../../contract/engine.js';
 import { type FailureCounts, type FailureReason, SeriesCounters } from './version-counters.js';
 
 interface BatchEntry {

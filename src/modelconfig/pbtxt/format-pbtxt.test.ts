@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { arbitraryConfig } from '../arbitrary-config.test.helper.js';
+import { arbitraryConfig } from './arbitrary-config.test.helper.js';
 import { formatPbtxt } from './format-pbtxt.js';
 import { readPbtxt } from './read-pbtxt.js';
 import { writePbtxt } from './write-pbtxt.js';

@@ -2,6 +2,8 @@
  * Parser of protobuf's text format for any message described by a schema: protobuf C++'s grammar with default options,
  * its messages and its positions. It stops at the first grammar error.
  */
+
+import type { Position } from '../../contract/finding.js';
 import {
   create,
   type EnumSchema,
@@ -11,7 +13,6 @@ import {
   type ScalarType,
   zeroOf,
 } from '../../protocol/proto/schema.js';
-import type { Position } from '../finding.js';
 import { type FieldPath, PositionMap } from './position-map.js';
 import { unescapeString } from './string-literal.js';
 import { Tokenizer } from './tokenizer.js';

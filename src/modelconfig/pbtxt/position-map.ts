@@ -1,4 +1,4 @@
-import type { Position } from '../finding.js';
+import type { Position } from '../../contract/finding.js';
 
 /** Path of a value in a message: field names, list indexes, map keys. `['input', 0, 'dims', 1]` */
 export type FieldPath = readonly (string | number | bigint)[];

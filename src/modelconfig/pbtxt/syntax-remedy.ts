@@ -1,7 +1,8 @@
 /** How to correct what protobuf's parser complains about: a sentence for each of its messages. */
+
+import { nearestName } from '../../base/nearest-name.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { EnumSchema, MessageSchema } from '../../protocol/proto/schema.js';
-import { nearestName } from '../nearest-name.js';
 import type { ParseError } from './parser.js';
 
 /** Names that people take from other programs, and what they are here. */

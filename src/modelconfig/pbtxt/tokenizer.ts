@@ -2,7 +2,7 @@
  * Tokens of protobuf's text format, with protobuf's own lexical rules, messages and positions. Errors are reported at
  * the offending character and scanning goes on with what was read, so that a file may yield several.
  */
-import type { Position } from '../finding.js';
+import type { Position } from '../../contract/finding.js';
 
 /** Kinds of tokens; `end` has an empty text. */
 export type TokenType = 'identifier' | 'integer' | 'float' | 'string' | 'symbol' | 'end';

@@ -1,6 +1,7 @@
 /** Rules of `batch_input` and `batch_output` (spec: model repository, section 4.4, end, and section 4.1). */
+
+import type { Faults } from '../../contract/fault.js';
 import { BatchInputKind, BatchOutputKind, DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
-import type { Faults } from '../fault.js';
 import { enumName } from './enum-name.js';
 
 const BATCH_INPUT_TYPES: ReadonlySet<number | undefined> = new Set([

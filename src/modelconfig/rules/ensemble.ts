@@ -1,7 +1,8 @@
 /** Rules of an ensemble that need no other model (spec: model repository, section 4.9, static part). */
+
+import type { Faults } from '../../contract/fault.js';
 import type { ModelConfig, ModelEnsembling } from '../../protocol/proto/model-config.js';
-import type { Faults } from '../fault.js';
-import { ENSEMBLE_PLATFORM } from '../normalize.js';
+import { ENSEMBLE_PLATFORM } from '../complete/normalize.js';
 
 /** A tensor of the ensemble with the tensors that it is made from and those made from it. */
 interface TensorNode {

@@ -1,7 +1,8 @@
 /** Rules of normalised instance groups (spec: model repository, section 4.5). */
+
+import type { Faults } from '../../contract/fault.js';
 import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../protocol/proto/model-config.js';
-import type { Faults } from '../fault.js';
-import { type InstanceGroupHost, instanceCount, MAX_INSTANCES } from '../normalize.js';
+import { type InstanceGroupHost, instanceCount, MAX_INSTANCES } from '../complete/normalize.js';
 
 /** Least CUDA compute capability of a GPU that is used; the server's option has this default. */
 const MIN_COMPUTE_CAPABILITY = '6.000000';

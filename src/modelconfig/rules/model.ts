@@ -1,7 +1,8 @@
 /** Rules of the whole configuration (spec: model repository, section 4.3). */
+
+import { type Fault, Faults } from '../../contract/fault.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { type Fault, Faults } from '../fault.js';
-import { ENSEMBLE_PLATFORM } from '../normalize.js';
+import { ENSEMBLE_PLATFORM } from '../complete/normalize.js';
 
 const BACKEND_OF_PLATFORM: Readonly<Record<string, string>> = {
   tensorflow_graphdef: 'tensorflow',

@@ -1,4 +1,6 @@
 /** Rules of inputs and outputs (spec: model repository, section 4.4). */
+
+import type { Faults } from '../../contract/fault.js';
 import {
   DataType,
   InputFormat,
@@ -6,7 +8,6 @@ import {
   type ModelInput,
   type ModelOutput,
 } from '../../protocol/proto/model-config.js';
-import type { Faults } from '../fault.js';
 import type { FieldPath } from '../pbtxt/position-map.js';
 
 const VARIABLE = -1n;

@@ -1,7 +1,7 @@
 import { elementSize } from '../../protocol/datatype.js';
+import { inputDataError } from '../error/perf-error.js';
 import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { inputDataError } from '../perf-error.js';
 import type { InputData, StepTensor } from './input-data.js';
 import { elementsOf, encodeStrings } from './input-data.js';
 

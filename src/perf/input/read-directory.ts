@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { elementSize } from '../../protocol/datatype.js';
+import { inputDataError } from '../error/perf-error.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
-import { inputDataError } from '../perf-error.js';
 import type { InputData, StepTensor } from './input-data.js';
 import { elementsOf, encodeStrings } from './input-data.js';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { PerfError } from '../error/perf-error.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
-import { PerfError } from '../perf-error.js';
 import { describeJsonData, readJsonData } from './read-json-data.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'perf-'));

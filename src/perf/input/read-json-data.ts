@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { inputDataError } from '../error/perf-error.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
-import { inputDataError } from '../perf-error.js';
 import type { InputData, InputStep } from './input-data.js';
 import type { JsonObject, JsonValue } from './json-document.js';
 import { isArray, isObject, JsonSyntaxError, parseJsonDocument } from './json-document.js';

@@ -1,7 +1,7 @@
 import type { Datatype } from '../../protocol/datatype.js';
 import { elementCount, elementSize, formatShape } from '../../protocol/datatype.js';
+import { inputDataError } from '../error/perf-error.js';
 import type { PerfTensor } from '../model/perf-model.js';
-import { inputDataError } from '../perf-error.js';
 import { encodeStrings, type StepTensor } from './input-data.js';
 import type { JsonObject, JsonValue } from './json-document.js';
 import { isArray, isObject, JsonNumber } from './json-document.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { PerfError } from '../error/perf-error.js';
 import type { InputData } from '../input/input-data.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { PerfError } from '../perf-error.js';
 import type { WorkerAssignment } from './load-messages.js';
 
 /** A load: what each worker does. Schedules begin at time 0 until they are started. */

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
 import type { LoadPlan } from './assignments.js';
 import type {
   CollectedLoad,

@@ -1,4 +1,4 @@
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
 import { FLAG_DELAYED, FLAG_SEQUENCE_END } from '../measure/records.js';
 import type { LoadLog } from './load-log.js';
 import type { LoadSetup, WorkerAssignment } from './load-messages.js';

@@ -1,14 +1,14 @@
 import type { InferRequestedOutput } from '../../client/index.js';
 import type { ParameterValue } from '../../protocol/tensor.js';
-import { clientOptionsOf, headersOf } from '../client-options.js';
+import { PerfError } from '../error/perf-error.js';
 import type { InputData } from '../input/input-data.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import { isSequenceModel } from '../model/perf-model.js';
+import { clientOptionsOf, headersOf } from '../options/client-options.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { PerfError } from '../perf-error.js';
-import { outputBytes } from '../shared-memory/perf-regions.js';
-import { outputRegion } from '../shared-memory/region-names.js';
 import type { LoadSetup, SequenceSettings } from './load-messages.js';
+import { outputBytes } from './perf-regions.js';
+import { outputRegion } from './region-names.js';
 
 /** What the load threads have to know. Throws for data that cannot be batched. */
 export function makeSetup(

@@ -1,7 +1,7 @@
 import type { InferCall, InferenceServerClient, InferInput, PreparedCall } from '../../client/index.js';
 import type { InputStep, StepTensor } from '../input/input-data.js';
-import { inputRegion } from '../shared-memory/region-names.js';
 import type { LoadSetup } from './load-messages.js';
+import { inputRegion } from './region-names.js';
 
 /** Which data a request carries and how it is named. */
 export interface RequestPlan {

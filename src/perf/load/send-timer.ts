@@ -1,4 +1,4 @@
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
 import type { LoadWorker } from './load-worker.js';
 
 /** Timers of the event loop are exact to a millisecond; the rest of a wait is spent asking the clock between events. */

@@ -1,5 +1,5 @@
+import { nowNs } from '../../base/clock.js';
 import type { InferenceServerClient, InferResult, InferStream } from '../../client/index.js';
-import { nowNs } from '../../engine/clock.js';
 import type { RequestPlan } from './request-maker.js';
 import { PreparedRequests, type RequestMaker } from './request-maker.js';
 

@@ -1,7 +1,7 @@
 import type { ModelStatistics } from '../../client/index.js';
+import { PerfError } from '../error/perf-error.js';
 import type { ModelId, PerfModel } from '../model/perf-model.js';
 import { composingModelsOf } from '../model/perf-model.js';
-import { PerfError } from '../perf-error.js';
 
 /** Count and summed time of one kind of event. */
 export interface CountNs {

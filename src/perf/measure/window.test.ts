@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PerfError } from '../perf-error.js';
+import { PerfError } from '../error/perf-error.js';
 import { FLAG_DELAYED, FLAG_SEQUENCE_END, RecordList, splitAtWindow } from './records.js';
 import { isOverLimit, isStable, isThroughputStable } from './stability.js';
 import { computeWindow, mergeWindows, type WindowInput } from './window.js';

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { PerfError } from '../perf-error.js';
+import { PerfError } from '../error/perf-error.js';
 import { GPU_METRICS, type GpuPoll, parseGpuMetrics } from './gpu-metrics.js';
 
 /** Asks a metrics endpoint again and again while a level is measured. */

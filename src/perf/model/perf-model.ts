@@ -1,8 +1,8 @@
-import type { InferenceServerClient } from '../../client/client.js';
+import type { InferenceServerClient } from '../../client/api/client.js';
 import type { Datatype } from '../../protocol/datatype.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
-import { startUpError } from '../perf-error.js';
+import { startUpError } from '../error/perf-error.js';
 import { messageOf, messageOfFirstCall } from './message-of.js';
 
 /** An input or output of the measured model. */

@@ -1,4 +1,4 @@
-import { usageError } from '../perf-error.js';
+import { usageError } from '../error/perf-error.js';
 import type { ParseContext } from './option.js';
 import type { PerfOptions, SearchRange } from './perf-options.js';
 

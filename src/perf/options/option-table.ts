@@ -1,9 +1,9 @@
-import type { GetoptSpec } from '../../cli/getopt.js';
+import type { GetoptSpec } from '../../base/options/getopt.js';
+import { INPUT_OPTIONS } from './input-table.js';
+import { MEASUREMENT_OPTIONS } from './measurement-table.js';
 import type { PerfOption } from './option.js';
-import { INPUT_OPTIONS } from './table/input.js';
-import { MEASUREMENT_OPTIONS } from './table/measurement.js';
-import { MODEL_OPTIONS, OTHER_OPTIONS } from './table/other.js';
-import { SERVER_OPTIONS } from './table/server.js';
+import { MODEL_OPTIONS, OTHER_OPTIONS } from './other-table.js';
+import { SERVER_OPTIONS } from './server-table.js';
 
 /** Every option in the groups of the usage text. */
 export const OPTION_GROUPS: readonly { readonly title: string; readonly options: readonly PerfOption[] }[] = [

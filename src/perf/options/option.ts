@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { PerfError, usageError } from '../perf-error.js';
+import { PerfError, usageError } from '../error/perf-error.js';
 import type { NumberText } from './numbers.js';
 import { parseDouble, parseInt32, parseUint64 } from './numbers.js';
 import type { LoadMode, PerfOptions, SearchRange } from './perf-options.js';

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nowNs } from '../../base/clock.js';
 import { createClient, type InferenceServerClient } from '../../client/index.js';
-import { nowNs } from '../../engine/clock.js';
+import { PerfError } from '../error/perf-error.js';
+import { loadFault } from '../levels/level-meter.js';
 import { LoadLog } from '../load/load-log.js';
 import type { LoadSetup } from '../load/load-messages.js';
 import { RequestMaker, type RequestPlan } from '../load/request-maker.js';
 import { type Outcome, type Sender, StreamSender } from '../load/sender.js';
-import { loadFault } from '../measure/level-meter.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { PerfError } from '../perf-error.js';
 import type { ExportedLevel } from '../report/profile-export.js';
 
 /** Contexts of the original that share one gRPC connection. */

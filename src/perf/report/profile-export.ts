@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import type { Datatype } from '../../protocol/datatype.js';
+import { PerfError } from '../error/perf-error.js';
 import type { InputData } from '../input/input-data.js';
+import type { LevelDetails } from '../levels/level-meter.js';
 import type { RequestDetail } from '../load/load-messages.js';
-import type { LevelDetails } from '../measure/level-meter.js';
 import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { PerfError } from '../perf-error.js';
 
 /** A level with all its requests. */
 export interface ExportedLevel extends LevelDetails {

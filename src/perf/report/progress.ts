@@ -1,5 +1,5 @@
+import type { PerfError } from '../error/perf-error.js';
 import type { WindowResult } from '../measure/window.js';
-import type { PerfError } from '../perf-error.js';
 import { formatG } from './format-number.js';
 import { SATURATED, usec } from './level-report.js';
 

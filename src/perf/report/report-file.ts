@@ -1,7 +1,7 @@
 /** Files that a run writes at its end: checked before its first request, so that no measurement is lost. */
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { PerfError } from '../perf-error.js';
+import { PerfError } from '../error/perf-error.js';
 
 /** Throws a PerfError when the file cannot be written; a file that is there is left as it is. */
 export function checkReportFile(file: string): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseArgs } from '../options/parse-args.js';
 import type { PerfOptions } from '../options/perf-options.js';
+import { parseArgs } from '../prepare/parse-args.js';
 import { sweepEndLine } from './sweep-end.js';
 
 function optionsOf(...args: string[]): PerfOptions {

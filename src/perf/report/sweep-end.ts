@@ -1,6 +1,6 @@
+import type { SweepEnd } from '../levels/search-levels.js';
 import type { StabilitySpread } from '../measure/stability.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import type { SweepEnd } from '../search-levels.js';
 import { formatG } from './format-number.js';
 import { levelName } from './summary.js';
 

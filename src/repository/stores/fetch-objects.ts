@@ -3,9 +3,9 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeDirectories } from '../../base/files/make-directories.js';
 import { TritonError } from '../../protocol/error.js';
-import { makeDirectories } from '../make-directories.js';
-import { innermostText } from '../network-fault.js';
+import { innermostText } from '../http/network-fault.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
 
 /** Objects fetched at once. */

@@ -1,5 +1,5 @@
 /** The temporary folders that models of object stores are fetched into. */
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/temporary-directory.js';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/files/temporary-directory.js';
 
 /** Makes an empty folder in `parent`, or where the system keeps such; what is left when the process ends is removed then. */
 export async function makeFetchedFolder(parent: string | undefined): Promise<string> {

@@ -2,8 +2,8 @@
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { httpRequest } from '../http-request.js';
-import { systemText } from '../local.js';
+import { systemText } from '../files/local.js';
+import { httpRequest } from '../http/http-request.js';
 import { keptToken, postForm, type TokenSource } from './access-token.js';
 import type { Environment } from './object-store.js';
 import { textOf } from './store-request.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { invalidArg } from '../../protocol/error.js';
-import { compareBytes, statError } from '../local.js';
+import { compareBytes, statError } from '../files/local.js';
 import { fetchObjects } from './fetch-objects.js';
 import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
 import type { Environment, ObjectStore, StoredObject } from './object-store.js';

@@ -1,6 +1,6 @@
 /** Keys that Amazon's machines, containers and clusters lend to what runs on them; they expire. */
 import { readFile } from 'node:fs/promises';
-import { httpRequest } from '../http-request.js';
+import { httpRequest } from '../http/http-request.js';
 import type { Environment } from './object-store.js';
 import { readText, textOf } from './store-request.js';
 import { children, childText, readXml } from './xml.js';

@@ -2,7 +2,7 @@ import { toBinary } from '../../protocol/proto/codec.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { ModelConfigRequest, ModelConfigResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { encodedMethod } from './respond.js';
 
 /** ModelConfig: the completed configuration, encoded once. A change of the instances makes another. */

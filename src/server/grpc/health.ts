@@ -12,7 +12,7 @@ import {
   ServingStatus,
 } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { encodedMethod } from './respond.js';
 
 /** ServerLive. */

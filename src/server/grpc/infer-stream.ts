@@ -1,8 +1,6 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
-import type { InferenceResponse, PendingRequest } from '../../engine/request.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { InferenceResponse, PendingRequest } from '../../contract/request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
-import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
-import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
 import {
   decodeModelInferRequest,
   encodeModelInferResponse,
@@ -14,11 +12,13 @@ import {
 import { cutText } from '../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod, GrpcStreamListener, Release } from '../../transport/grpc/grpc-api.js';
 import { PIECE_OVERHEAD } from '../../transport/send-account.js';
-import { withForwardedHeaders } from '../forward-headers.js';
-import type { ServerContext } from '../server-context.js';
-import { StreamBacklog } from '../stream-backlog.js';
+import type { ServerContext } from '../context/server-context.js';
+import { withForwardedHeaders } from '../infer/forward-headers.js';
+import type { DecodedInferRequest } from '../infer/output-form.js';
+import { StreamBacklog } from '../infer/stream-backlog.js';
+import { viewedBytes } from '../infer/viewed-bytes.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
-import { viewedBytes } from '../viewed-bytes.js';
+import { decodeGrpcInferRequest, encodeGrpcInferResponse } from './infer/decode-request.js';
 import { finishWithError } from './respond.js';
 
 /** What a stopping server answers to requests that still come. */

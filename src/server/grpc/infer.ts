@@ -1,21 +1,21 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { InferenceResponse } from '../../contract/request.js';
 import { requestPrefix } from '../../engine/request/validate-request.js';
-import type { InferenceResponse } from '../../engine/request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
-import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../../protocol/infer/grpc-server.js';
-import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
 import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import { decodeModelInferRequest } from '../../protocol/proto/infer-codec.js';
 import { cutText } from '../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import { withForwardedHeaders } from '../forward-headers.js';
+import type { ServerContext } from '../context/server-context.js';
+import { withForwardedHeaders } from '../infer/forward-headers.js';
+import type { DecodedInferRequest } from '../infer/output-form.js';
+import { VerboseBuffers } from '../infer/verbose-buffers.js';
+import { viewedBytes } from '../infer/viewed-bytes.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
 import type { CompressionLevel } from '../options/server-options.js';
-import type { ServerContext } from '../server-context.js';
 import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
 import { GrpcTrace, WaitForRequest } from '../trace/grpc-trace.js';
-import { VerboseBuffers } from '../verbose-buffers.js';
-import { viewedBytes } from '../viewed-bytes.js';
+import { decodeGrpcInferRequest, encodeGrpcInferResponse } from './infer/decode-request.js';
 import { finishWithError } from './respond.js';
 
 /** ModelInfer: one request, one response. */

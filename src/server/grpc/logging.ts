@@ -5,8 +5,8 @@ import {
   type LogSettingsResponseValue,
 } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import { LOG_SWITCHES, LogSettingsStore } from '../log-settings.js';
-import type { ServerContext } from '../server-context.js';
+import { LOG_SWITCHES, LogSettingsStore } from '../context/log-settings.js';
+import type { ServerContext } from '../context/server-context.js';
 import { unaryMethod } from './respond.js';
 
 /** LogSettings: sets what is named, answers all. */

@@ -1,4 +1,4 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
+import type { ReadyModel } from '../../contract/engine.js';
 import { toBinary } from '../../protocol/proto/codec.js';
 import {
   ModelMetadataRequest,
@@ -8,8 +8,8 @@ import {
 } from '../../protocol/proto/service.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import { exactShape } from '../exact-shape.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
+import { exactShape } from '../infer/exact-shape.js';
 import { encodedMethod } from './respond.js';
 
 /** ServerMetadata: encoded once. */

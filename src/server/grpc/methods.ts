@@ -1,8 +1,8 @@
 import { GrpcStatus } from '../../protocol/error.js';
 import { HEALTH_CHECK_PATH, SERVICE_PATH } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
+import type { ServerContext } from '../context/server-context.js';
 import type { RestrictedCategory, Restrictions } from '../options/server-options.js';
-import type { ServerContext } from '../server-context.js';
 import { modelConfig } from './config.js';
 import { healthCheck, modelReady, serverLive, serverReady } from './health.js';
 import { modelInfer } from './infer.js';

@@ -8,7 +8,7 @@ import {
   RepositoryModelUnloadResponse,
 } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { unaryMethod } from './respond.js';
 
 function refuseRepositoryName(name: string): void {

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { serveGrpc } from '../../transport/grpc/serve-grpc.js';
-import { Endpoint } from '../endpoint.js';
+import type { ServerContext } from '../context/server-context.js';
+import { Endpoint } from '../listen/endpoint.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
-import type { ServerContext } from '../server-context.js';
 import { grpcMethods } from './methods.js';
 
 /** The gRPC endpoint and what must be told to its streams before it stops. */

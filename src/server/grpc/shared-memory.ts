@@ -10,7 +10,7 @@ import {
   SystemSharedMemoryUnregisterRequest,
 } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { encodedMethod } from './respond.js';
 
 /** What register and unregister answer: messages without fields. */

@@ -1,7 +1,7 @@
 import { toBinary } from '../../protocol/proto/codec.js';
 import { ModelStatisticsRequest, ModelStatisticsResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { encodedMethod } from './respond.js';
 
 /** ModelStatistics; an empty name means all models. */

@@ -1,7 +1,7 @@
 import { invalidArg } from '../../protocol/error.js';
 import { TraceSettingRequest, TraceSettingResponse } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { isKnownModel } from '../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { unaryMethod } from './respond.js';

@@ -1,7 +1,7 @@
-import { configToJson } from '../../modelconfig/json.js';
+import { configToJson } from '../../modelconfig/json/config-json.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 

@@ -1,6 +1,6 @@
 import { TritonError } from '../../protocol/error.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { errorBody, NO_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
 

@@ -1,23 +1,23 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
+import type { ReadyModel } from '../../contract/engine.js';
+import type { InferenceResponse } from '../../contract/request.js';
 import { requestPrefix } from '../../engine/request/validate-request.js';
-import type { InferenceResponse } from '../../engine/request.js';
 import { TritonError } from '../../protocol/error.js';
+import { cutText } from '../../transport/cut-text.js';
+import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
+import type { ServerContext } from '../context/server-context.js';
+import { withForwardedHeaders } from '../infer/forward-headers.js';
+import type { DecodedInferRequest } from '../infer/output-form.js';
+import { VerboseBuffers } from '../infer/verbose-buffers.js';
+import { viewedBytes } from '../infer/viewed-bytes.js';
+import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
+import { HttpTrace } from '../trace/http-trace.js';
+import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
 import {
   decodeHttpInferRequestSteps,
   encodeHttpInferResponseSteps,
   type HttpInferResponse,
   parseInferenceHeaderLength,
-} from '../../protocol/infer/http-server.js';
-import type { DecodedInferRequest } from '../../protocol/infer/output-form.js';
-import { cutText } from '../../transport/cut-text.js';
-import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import { withForwardedHeaders } from '../forward-headers.js';
-import type { ServerContext } from '../server-context.js';
-import { RequestTiming, TIMING_HEADER } from '../timing/request-timing.js';
-import { HttpTrace } from '../trace/http-trace.js';
-import { VerboseBuffers } from '../verbose-buffers.js';
-import { viewedBytes } from '../viewed-bytes.js';
-import { compress, decompress, isCompressed, responseEncoding } from './compression.js';
+} from './infer/decode-request.js';
 import { errorBody, JSON_HEADERS, sendError } from './respond.js';
 import type { HttpRoute } from './route.js';
 import { whenDone } from './when-done.js';

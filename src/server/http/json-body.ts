@@ -2,7 +2,7 @@ import { invalidArg } from '../../protocol/error.js';
 import { type JsonValue, parseJsonSteps } from '../../protocol/json/json-value.js';
 import type { Steps } from '../../protocol/steps.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { sendError } from './respond.js';
 import { whenDone } from './when-done.js';
 

@@ -1,8 +1,8 @@
 import { TritonError } from '../../protocol/error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import { LOG_SWITCHES, LogSettingsStore } from '../log-settings.js';
-import type { ServerContext } from '../server-context.js';
+import { LOG_SWITCHES, LogSettingsStore } from '../context/log-settings.js';
+import type { ServerContext } from '../context/server-context.js';
 import { withBody } from './json-body.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';

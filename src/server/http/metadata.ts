@@ -1,8 +1,8 @@
-import type { ReadyModel } from '../../engine/engine-api.js';
+import type { ReadyModel } from '../../contract/engine.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import { exactShape } from '../exact-shape.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
+import { exactShape } from '../infer/exact-shape.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 

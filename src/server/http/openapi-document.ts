@@ -1,5 +1,5 @@
 /** The OpenAPI document of the HTTP endpoint. The original has none; nothing else of the server depends on it. */
-import type { ServerMetadata } from '../server-metadata.js';
+import type { ServerMetadata } from '../context/server-metadata.js';
 import { SCHEMAS, type Schema, schemaRef } from './openapi-schemas.js';
 
 /** Where the document is served. */

@@ -1,5 +1,5 @@
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { openApiDocument } from './openapi-document.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';

@@ -1,4 +1,4 @@
-import type { InferenceEngine, LoadParameters } from '../../engine/engine-api.js';
+import type { InferenceEngine, LoadParameters } from '../../contract/engine.js';
 import { TritonError } from '../../protocol/error.js';
 import type { HttpRoute } from './route.js';
 

@@ -1,9 +1,9 @@
-import { nowNs } from '../../engine/clock.js';
+import { nowNs } from '../../base/clock.js';
 import { cutText } from '../../transport/cut-text.js';
 import type { Http1Handler, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import { serveHttp1 } from '../../transport/http1/serve-http1.js';
-import { Endpoint, type ServeSocket } from '../endpoint.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
+import { Endpoint, type ServeSocket } from '../listen/endpoint.js';
 import { modelConfig } from './config.js';
 import { withCors } from './cors.js';
 import { generate, generateStream } from './generate.js';

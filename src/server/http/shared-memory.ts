@@ -3,7 +3,7 @@ import { invalidArg } from '../../protocol/error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import { jsonString } from '../../protocol/json/write-json.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { withBody } from './json-body.js';
 import { sendEmptyJson, sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';

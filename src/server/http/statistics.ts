@@ -1,6 +1,6 @@
-import type { ModelStatistics, StatisticDuration } from '../../engine/engine-api.js';
+import type { ModelStatistics, StatisticDuration } from '../../contract/engine.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { sendJson } from './respond.js';
 import type { HttpRoute } from './route.js';
 

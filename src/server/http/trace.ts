@@ -1,7 +1,7 @@
 import { invalidArg } from '../../protocol/error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
-import type { ServerContext } from '../server-context.js';
+import type { ServerContext } from '../context/server-context.js';
 import { isKnownModel } from '../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../trace/trace-settings.js';
 import { withBody } from './json-body.js';

@@ -1,4 +1,4 @@
-import type { ModelMetrics } from '../../engine/engine-api.js';
+import type { ModelMetrics } from '../../contract/engine.js';
 import type { SummaryName } from '../../engine/statistics/latencies.js';
 import type { FamilyType } from './exposition.js';
 

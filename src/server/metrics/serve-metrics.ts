@@ -1,7 +1,7 @@
-import { Endpoint } from '../endpoint.js';
+import type { ServerContext } from '../context/server-context.js';
 import { errorBody, JSON_HEADERS } from '../http/respond.js';
 import { httpSocket } from '../http/serve-http.js';
-import type { ServerContext } from '../server-context.js';
+import { Endpoint } from '../listen/endpoint.js';
 import type { ServerMetrics } from './server-metrics.js';
 
 const HEADERS = [['Content-Type', 'text/plain; charset=utf-8']] as const;

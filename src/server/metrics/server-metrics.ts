@@ -1,4 +1,4 @@
-import type { InferenceEngine, ModelMetrics } from '../../engine/engine-api.js';
+import type { InferenceEngine, ModelMetrics } from '../../contract/engine.js';
 import { FIRST_RESPONSE_FAMILY } from '../../engine/statistics/latencies.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { MetricsOptions } from '../options/server-options.js';

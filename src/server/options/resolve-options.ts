@@ -1,5 +1,5 @@
-import { getopt } from '../../cli/getopt.js';
-import { otelOptions } from '../trace/otel/otel-options.js';
+import { getopt } from '../../base/options/getopt.js';
+import { otelOptions } from '../trace/otel-options.js';
 import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
 import { completeTraceConfig } from './parse-trace-config.js';

@@ -1,6 +1,6 @@
 /** The times of one request, told with its answer when the client asks for them. The original has nothing like it. */
-import { nowNs } from '../../engine/clock.js';
-import type { EngineEvent, RequestTrace, TensorActivity } from '../../engine/trace/request-trace.js';
+import { nowNs } from '../../base/clock.js';
+import type { EngineEvent, RequestTrace, TensorActivity } from '../../contract/request-trace.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import type { HeaderList } from '../../transport/http1/http1-api.js';
 

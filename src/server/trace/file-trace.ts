@@ -1,4 +1,4 @@
-import type { EngineEvent, RequestTrace, TensorActivity } from '../../engine/trace/request-trace.js';
+import type { EngineEvent, RequestTrace, TensorActivity } from '../../contract/request-trace.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { FrontEvent, FrontTrace } from './front-trace.js';
 import { tensorText } from './tensor-text.js';

@@ -1,4 +1,4 @@
-import type { RequestTrace } from '../../engine/trace/request-trace.js';
+import type { RequestTrace } from '../../contract/request-trace.js';
 
 /** What a front end reports of a traced request, by name of the event as it stands in the file. */
 export type FrontEvent =

@@ -1,5 +1,5 @@
-import { nowNs } from '../../engine/clock.js';
-import type { RequestTrace } from '../../engine/trace/request-trace.js';
+import { nowNs } from '../../base/clock.js';
+import type { RequestTrace } from '../../contract/request-trace.js';
 import type { GrpcCall } from '../../transport/grpc/grpc-api.js';
 import type { FrontTrace } from './front-trace.js';
 import type { Tracer } from './tracer.js';

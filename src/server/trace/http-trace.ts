@@ -1,5 +1,5 @@
-import { nowNs } from '../../engine/clock.js';
-import type { RequestTrace } from '../../engine/trace/request-trace.js';
+import { nowNs } from '../../base/clock.js';
+import type { RequestTrace } from '../../contract/request-trace.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { FrontTrace } from './front-trace.js';
 import type { Tracer } from './tracer.js';

@@ -1,4 +1,4 @@
-import type { InferenceEngine } from '../../engine/engine-api.js';
+import type { InferenceEngine } from '../../contract/engine.js';
 
 /** True for a model that requests can be sent to: settings of others are refused. */
 export function isKnownModel(engine: InferenceEngine, name: string): boolean {

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 
 /** A pipe as the trace file never blocks: it has a reader and room, or it fails. */
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;

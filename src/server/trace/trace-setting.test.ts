@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { silentLog } from '../../engine/log.js';
+import { silentLog } from '../../base/log.js';
 import { TraceFile } from './trace-file.js';
 import { TraceSetting } from './trace-setting.js';
 

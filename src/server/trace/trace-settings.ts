@@ -1,4 +1,4 @@
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { TraceOptions } from '../options/server-options.js';
 import { TraceFile } from './trace-file.js';

@@ -1,11 +1,11 @@
-import type { Log } from '../../engine/log.js';
+import type { Log } from '../../base/log.js';
 import type { TraceOptions } from '../options/server-options.js';
 import { FileTrace } from './file-trace.js';
 import type { FrontTrace } from './front-trace.js';
-import { otelOptions } from './otel/otel-options.js';
-import { type OtelSink, OtelTrace } from './otel/otel-trace.js';
-import { SpanExporter } from './otel/span-exporter.js';
-import { readTraceContext } from './otel/trace-context.js';
+import { otelOptions } from './otel-options.js';
+import { type OtelSink, OtelTrace } from './otel-trace.js';
+import { SpanExporter } from './span-exporter.js';
+import { readTraceContext } from './trace-context.js';
 import { TraceSettings } from './trace-settings.js';
 
 /** Decides which requests are traced, and where their traces go (spec: runtime, section 9). */

@@ -1,0 +1,130 @@
+/**
+ * What the front ends (HTTP, gRPC, metrics, in-process) know of the engine. No sockets, no wire formats.
+ */
+
+import type { CustomFamily } from '../engine/statistics/custom-metrics.js';
+import type { SeriesCounters } from '../engine/statistics/version-counters.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import type { TensorMetadata } from '../protocol/tensor.js';
+import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
+
+/**
+ * A READY version of a model. Everything in it was computed when the model was loaded; `config` alone is another object after
+ * a change of the instances.
+ */
+export interface ReadyModel {
+  readonly name: string;
+  /** Version number as text. */
+  readonly version: string;
+  /** The completed configuration. */
+  readonly config: ModelConfig;
+  /** `platform` of the metadata: the configuration's platform, else its backend. */
+  readonly platform: string;
+  readonly maxBatchSize: number;
+  readonly decoupled: boolean;
+  /** As metadata shows them, in the configuration's order, batch dimension -1 in front if the model batches. */
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+  /** Labels of an output by class index; undefined when the output has no label file. */
+  labels(output: string): readonly string[] | undefined;
+  /**
+   * Validates and queues a request. Throws a TritonError for what is refused at once (validation of section 3.4 of the
+   * wire protocol, queue full); everything later comes through the handler.
+   */
+  submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest;
+}
+
+/** Count and total time of one kind of event. */
+export interface StatisticDuration {
+  readonly count: bigint;
+  readonly ns: bigint;
+}
+
+/** Statistics of one version, as `statistics` answers them. */
+export interface ModelStatistics {
+  readonly name: string;
+  readonly version: string;
+  /** Milliseconds since the epoch; 0n = never. */
+  readonly last_inference: bigint;
+  readonly inference_count: bigint;
+  readonly execution_count: bigint;
+  readonly inference_stats: Readonly<
+    Record<
+      'success' | 'fail' | 'queue' | 'compute_input' | 'compute_infer' | 'compute_output' | 'cache_hit' | 'cache_miss',
+      StatisticDuration
+    >
+  >;
+  /** By response index. */
+  readonly response_stats: ReadonlyMap<
+    string,
+    Readonly<
+      Record<'compute_infer' | 'compute_output' | 'success' | 'fail' | 'empty_response' | 'cancel', StatisticDuration>
+    >
+  >;
+  /** Ascending by batch size. */
+  readonly batch_stats: readonly {
+    readonly batch_size: bigint;
+    readonly compute_input: StatisticDuration;
+    readonly compute_infer: StatisticDuration;
+    readonly compute_output: StatisticDuration;
+  }[];
+  readonly memory_usage: readonly { readonly type: string; readonly id: bigint; readonly byte_size: bigint }[];
+}
+
+/** Counters of one version for the metrics endpoint. Counts and whole microseconds. */
+export interface ModelMetrics {
+  readonly name: string;
+  /** Only with --model-namespacing. */
+  readonly namespace?: string;
+  readonly version: string;
+  /** By `reason`; always all four. They outlive the loaded version and count on after a reload. */
+  readonly failures: Readonly<Record<'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER', number>>;
+  /** Absent when the version is not loaded any more. */
+  readonly loaded?: { readonly config: ModelConfig } & Readonly<SeriesCounters>;
+}
+
+/** State of a version of a model. */
+export type ModelState = 'UNKNOWN' | 'READY' | 'UNAVAILABLE' | 'LOADING' | 'UNLOADING';
+
+/** One entry of the repository index. `version` and `state` are absent for a model that was never touched. */
+export interface IndexEntry {
+  readonly name: string;
+  readonly version?: string;
+  readonly state?: ModelState;
+  readonly reason?: string;
+}
+
+/** Parameters of a load call: `config` = JSON text of a configuration, `files` = path -> content. */
+export interface LoadParameters {
+  readonly config?: string;
+  readonly files?: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The engine, as front ends use it. */
+export interface InferenceEngine {
+  /** False only before start-up finished initialising. Throws UNAVAILABLE `Server exiting` while stopping. */
+  isLive(): boolean;
+  /** The rule of section 2.2 of the wire protocol; a promise where models have a say in it. Throws UNAVAILABLE `Server exiting` while stopping. */
+  isReady(): boolean | Promise<boolean>;
+  /** A promise where the model itself is asked. Throws for a version that is no number. */
+  isModelReady(name: string, version: string): boolean | Promise<boolean>;
+  /**
+   * The READY version that a request means: `version` '' = the latest. Throws the lookup errors of sections 1.10 and
+   * 1.11 of the wire protocol.
+   */
+  model(name: string, version: string): ReadyModel;
+  /** READY versions of a model, ascending, as text. */
+  readyVersions(name: string): readonly string[];
+  /** Every READY version of every model, by name, then version. For metrics. */
+  readyModels(): readonly ReadyModel[];
+  /** Counters for the metrics endpoint: every loaded version, and failures of versions that are gone. By name, version. */
+  metrics(): readonly ModelMetrics[];
+  /** Metric families of the response cache, then those that models made themselves, in the order of their making. */
+  customMetrics(): readonly CustomFamily[];
+  /** `name` '' = all models. Throws the errors of section 5.6 of the wire protocol. */
+  statistics(name: string, version: string): readonly ModelStatistics[];
+  /** Lists the repositories anew each time. Rejects when one cannot be listed. */
+  index(onlyReady: boolean): Promise<readonly IndexEntry[]>;
+  load(name: string, parameters: LoadParameters): Promise<void>;
+  unload(name: string, unloadDependents: boolean): Promise<void>;
+}

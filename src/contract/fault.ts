@@ -1,0 +1,39 @@
+import type { FieldPath } from '../modelconfig/pbtxt/position-map.js';
+import { type ErrorCodeName, TritonError } from '../protocol/error.js';
+import type { Position } from './finding.js';
+
+/** One rule that a configuration breaks. */
+export interface Fault {
+  /** Kebab-case name of the rule. */
+  readonly rule: string;
+  readonly code: ErrorCodeName;
+  /** The server's text. */
+  readonly message: string;
+  /** Field at fault; of a missing field its own path, or that of the message it should be in. */
+  readonly path: FieldPath;
+  /** The file at fault, where it is another than the configuration's. */
+  readonly file?: string;
+  /** Place in `file`. */
+  readonly position?: Position;
+  /** Lines that show the fault more closely, such as two shapes side by side. */
+  readonly details?: readonly string[];
+  /** How to mend it, in one sentence. */
+  readonly remedy?: string;
+}
+
+/** Collects faults in the order of the checks. */
+export class Faults {
+  readonly list: Fault[] = [];
+
+  /** Adds a fault with code INVALID_ARG. */
+  add(rule: string, path: FieldPath, message: string, remedy?: string, details?: readonly string[]): void {
+    const more = { ...(remedy === undefined ? {} : { remedy }), ...(details === undefined ? {} : { details }) };
+    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...more });
+  }
+}
+
+/** Throws the first fault as the error that the server reports; does nothing when there is none. */
+export function throwFirst(faults: readonly Fault[]): void {
+  const first = faults[0];
+  if (first !== undefined) throw new TritonError(first.code, first.message);
+}

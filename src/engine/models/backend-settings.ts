@@ -1,0 +1,31 @@
+import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../modelconfig/complete/default-max-batch-size.js';
+import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/load/prepare-load.js';
+import type { EngineOptions } from '../options/engine-options.js';
+
+/** Folder of the backends, as texts and tables show it. */
+export function backendDirectory(options: EngineOptions): string {
+  return options.backendDirectory ?? DEFAULT_BACKEND_DIRECTORY;
+}
+
+/** The settings that one backend gets: global ones, its own over them. */
+export function backendSettings(options: EngineOptions, backend: string): ReadonlyMap<string, string> {
+  const settings = new Map<string, string>();
+  for (const scope of ['', backend]) {
+    for (const setting of options.backendConfig) {
+      if (setting.backend === scope) settings.set(setting.key, setting.value);
+    }
+  }
+  return settings;
+}
+
+/** The backend's configuration as the start-up table prints it: keys sorted, the injected default last. */
+export function backendSettingsJson(options: EngineOptions, backend: string): string {
+  const settings = new Map(backendSettings(options, backend));
+  settings.set('auto-complete-config', String(options.autoComplete));
+  settings.set('backend-directory', backendDirectory(options));
+  if (!settings.has('min-compute-capability')) settings.set('min-compute-capability', '0.000000');
+  const keys = [...settings.keys()].sort();
+  const entries = keys.map((key) => [key, settings.get(key)] as const);
+  if (!settings.has(DEFAULT_MAX_BATCH_SIZE_KEY)) entries.push([DEFAULT_MAX_BATCH_SIZE_KEY, '4']);
+  return JSON.stringify({ cmdline: Object.fromEntries(entries) });
+}

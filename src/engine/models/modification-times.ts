@@ -1,0 +1,96 @@
+/** What the files of a model were like: what tells a modified model from one that is loaded already. */
+import { createHash, type Hash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import type { Log } from '../../base/log.js';
+import { TritonError } from '../../protocol/error.js';
+import { joinPath, listDirectory, statError } from '../../repository/files/local.js';
+
+/**
+ * For each entry of a model's directory (`''` = the directory itself) a number that stands for the times, inodes and
+ * sizes of it and of everything below it. Only equality means something: a roll-back brings older times.
+ */
+export type ModificationTimes = ReadonlyMap<string, bigint>;
+
+/** Looks at the files. Paths that cannot be examined count as absent. */
+export async function modificationTimes(directory: string, log: Log): Promise<ModificationTimes> {
+  const times = new Map<string, bigint>();
+  times.set('', await stateOf(directory, log));
+  let names: string[] = [];
+  try {
+    const { directories, files } = await listDirectory(directory);
+    names = [...directories, ...files];
+  } catch {
+    return times; // polling the model reports the directory
+  }
+  for (const name of names) times.set(name, await deepStateOf(joinPath(directory, name), log));
+  return times;
+}
+
+/** Modified means: anything differs, whether newer or older. */
+export function isModified(before: ModificationTimes, after: ModificationTimes): boolean {
+  if (before.size !== after.size) return true;
+  for (const [name, value] of after) if (before.get(name) !== value) return true;
+  return false;
+}
+
+/** Entries that hold the configuration, whichever of its files counts. */
+const CONFIG_ENTRIES: ReadonlySet<string> = new Set(['config.pbtxt', 'configs']);
+
+/**
+ * Tells of which versions the files are as they were, when the configuration alone may have changed: those whose own
+ * folder is unchanged, and none when anything else of the model (labels, warm-up data) was touched, added or removed.
+ */
+export function unchangedVersions(before: ModificationTimes, after: ModificationTimes): (version: string) => boolean {
+  const isOther = (name: string): boolean => name !== '' && !CONFIG_ENTRIES.has(name) && !/^[0-9]+$/.test(name);
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    if (isOther(name) && before.get(name) !== after.get(name)) return () => false;
+  }
+  return (version) => before.has(version) && before.get(version) === after.get(version);
+}
+
+async function stateOf(path: string, log: Log): Promise<bigint> {
+  const hash = createHash('sha1');
+  await addEntry(hash, path, '', log);
+  return digestOf(hash);
+}
+
+async function deepStateOf(path: string, log: Log): Promise<bigint> {
+  const hash = createHash('sha1');
+  await addTree(hash, path, '', log, 0);
+  return digestOf(hash);
+}
+
+/** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
+const DEPTH_LIMIT = 32;
+
+async function addTree(hash: Hash, path: string, name: string, log: Log, depth: number): Promise<void> {
+  const isDirectory = await addEntry(hash, path, name, log);
+  if (!isDirectory || depth > DEPTH_LIMIT) return;
+  let content: { directories: string[]; files: string[] };
+  try {
+    content = await listDirectory(path);
+  } catch {
+    return; // polling the model reports the directory
+  }
+  for (const child of content.directories) await addTree(hash, joinPath(path, child), child, log, depth + 1);
+  for (const child of content.files) await addEntry(hash, joinPath(path, child), child, log);
+}
+
+/** Adds one file or directory; returns true for a directory. Sizes of directories say nothing. */
+async function addEntry(hash: Hash, path: string, name: string, log: Log): Promise<boolean> {
+  try {
+    const stats = await stat(path, { bigint: true });
+    const { mtimeNs, ctimeNs, ino, dev, size } = stats;
+    const isDirectory = stats.isDirectory();
+    hash.update(`${JSON.stringify(name)} ${mtimeNs} ${ctimeNs} ${dev} ${ino} ${isDirectory ? '' : size}\n`);
+    return isDirectory;
+  } catch (reason) {
+    const error = reason instanceof TritonError ? reason : statError(path);
+    log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
+    return false;
+  }
+}
+
+function digestOf(hash: Hash): bigint {
+  return BigInt(`0x${hash.digest('hex')}`);
+}

@@ -1,0 +1,95 @@
+/** What completing a configuration added to it, and why. */
+import { ModelConfig } from '../../protocol/proto/model-config.js';
+import type { Field, MessageSchema } from '../../protocol/proto/schema.js';
+import type { FieldPath } from '../pbtxt/position-map.js';
+import { ENSEMBLE_PLATFORM } from './normalize.js';
+
+/** One value that the user did not write. */
+export interface Addition {
+  readonly path: FieldPath;
+  /** Where it comes from, without a final dot. */
+  readonly reason: string;
+}
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** Where values come from, by the first member of their path. The first that fits wins. */
+const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig) => string])[] = [
+  [/^name$/, () => "the name of the model's directory"],
+  [
+    /^(?:backend|platform|default_model_filename)$/,
+    () => 'told by the rest of the configuration, or by the file found',
+  ],
+  [/^max_batch_size$/, ({ backend }) => `${source(backend)}; the default of a model that batches`],
+  [/^(?:input|output)$/, ({ backend }) => source(backend)],
+  [/^(?:input|output)\./, ({ backend }) => source(backend)],
+  [/^version_policy/, () => 'default, the greatest version'],
+  [/^optimization/, () => 'default'],
+  [/^dynamic_batching\.preferred/, () => 'default, as max_batch_size'],
+  [/^dynamic_batching$/, ({ backend }) => `${source(backend)}: the model batches and has no other scheduler`],
+  [/^sequence_batching\..*preferred/, () => 'default, as max_batch_size'],
+  [/^sequence_batching\.max_sequence_idle/, () => 'default, one second'],
+  [/^instance_group$/, () => 'default for this host'],
+  [/^instance_group\..*count$/, ({ backend }) => `default of ${backend} for this kind`],
+  [/^instance_group\..*name$/, () => 'made of the name of the model'],
+  [/^instance_group/, () => 'default for this host'],
+  [
+    /^model_transaction_policy/,
+    ({ platform, backend }) => (platform === ENSEMBLE_PLATFORM ? 'from the members' : source(backend)),
+  ],
+];
+
+function source(backend: string): string {
+  return backend === 'python' ? "the model's auto_complete_config" : "read from the model's file";
+}
+
+/** Everything in `completed` that is not in `given`, outermost first: of a message that is new as a whole only itself. */
+export function configAdditions(given: ModelConfig, completed: ModelConfig): Addition[] {
+  const paths: FieldPath[] = [];
+  compareMessages(given as Message, completed as Message, ModelConfig, [], paths);
+  return paths.map((path) => {
+    const key = path.join('.');
+    const reason = REASONS.find(([pattern]) => pattern.test(key))?.[1](completed) ?? 'default';
+    return { path, reason };
+  });
+}
+
+function compareMessages(
+  given: Message,
+  completed: Message,
+  schema: MessageSchema,
+  path: FieldPath,
+  added: FieldPath[],
+): void {
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const [before, after] = [given[name], completed[name]];
+    const here = [...path, name];
+    if (field.cardinality === 'repeated') compareLists(before as unknown[], after as unknown[], field, here, added);
+    else if (field.cardinality === 'map') continue;
+    else if (typeof field.type !== 'function') {
+      if (before !== after) added.push(here);
+    } else if (before === undefined) {
+      if (after !== undefined) added.push(here);
+    } else if (after !== undefined) compareMessages(before as Message, after as Message, field.type(), here, added);
+  }
+}
+
+function compareLists(
+  before: readonly unknown[],
+  after: readonly unknown[],
+  field: Field,
+  path: FieldPath,
+  added: FieldPath[],
+): void {
+  if (before.length === 0) {
+    if (after.length > 0) added.push(path);
+    return;
+  }
+  for (const [i, item] of after.entries()) {
+    const here = [...path, i];
+    if (i >= before.length) added.push(here);
+    else if (typeof field.type === 'function') {
+      compareMessages(before[i] as Message, item as Message, field.type(), here, added);
+    } else if (before[i] !== item) added.push(here);
+  }
+}

@@ -1,0 +1,103 @@
+/** Defaults that the server writes into configurations (spec: model repository, sections 5.1 to 5.3). */
+import {
+  InstanceKind,
+  type ModelConfig,
+  ModelInstanceGroup,
+  ModelOptimizationPolicy,
+  VersionPolicyLatest,
+} from '../../protocol/proto/model-config.js';
+import { create } from '../../protocol/proto/schema.js';
+
+/** Platform of ensembles. */
+export const ENSEMBLE_PLATFORM = 'ensemble';
+
+const DEFAULT_SEQUENCE_IDLE_MICROSECONDS = 1_000_000n;
+
+/** Fills the defaults that hold for every model; returns a new configuration that shares what did not change. */
+export function normalizeModelConfig(config: ModelConfig): ModelConfig {
+  const result = { ...config };
+  const latest = { ...create(VersionPolicyLatest), num_versions: 1 };
+  result.version_policy ??= { latest, all: undefined, specific: undefined };
+  const preferred = (sizes: number[]) =>
+    sizes.length === 0 && config.max_batch_size > 0 ? [config.max_batch_size] : sizes;
+
+  const dynamic = config.dynamic_batching;
+  if (dynamic !== undefined) {
+    result.dynamic_batching = { ...dynamic, preferred_batch_size: preferred(dynamic.preferred_batch_size) };
+  }
+  const sequence = config.sequence_batching;
+  if (sequence !== undefined) {
+    result.sequence_batching = {
+      ...sequence,
+      max_sequence_idle_microseconds: sequence.max_sequence_idle_microseconds || DEFAULT_SEQUENCE_IDLE_MICROSECONDS,
+      oldest: sequence.oldest && {
+        ...sequence.oldest,
+        preferred_batch_size: preferred(sequence.oldest.preferred_batch_size),
+      },
+    };
+  }
+  if (config.platform !== ENSEMBLE_PLATFORM) {
+    const optimization = { ...(config.optimization ?? create(ModelOptimizationPolicy)) };
+    optimization.input_pinned_memory ??= { enable: true };
+    optimization.output_pinned_memory ??= { enable: true };
+    result.optimization = optimization;
+  }
+  return result;
+}
+
+/** What the defaults of instance groups depend on. */
+export interface InstanceGroupHost {
+  /** Ids of the GPUs that can be used; empty on a machine without any. */
+  readonly gpus: readonly number[];
+  /** Groups that the backend prefers when the configuration has none, best first. */
+  readonly preferred?: readonly Pick<ModelInstanceGroup, 'kind' | 'count'>[];
+}
+
+/** Fills instance groups: names, kinds, counts, GPUs. Not for ensembles. Returns a new configuration. */
+export function normalizeInstanceGroups(config: ModelConfig, host: InstanceGroupHost): ModelConfig {
+  const usable = (host.preferred ?? []).filter(
+    ({ kind }) => kind !== InstanceKind.values['KIND_GPU'] || host.gpus.length > 0,
+  );
+  const given =
+    config.instance_group.length > 0
+      ? config.instance_group
+      : [{ ...create(ModelInstanceGroup), ...usable[0], name: config.name }];
+  const groups = given.map((group, index) => normalizeGroup(group, index, config, host, usable));
+  return { ...config, instance_group: groups };
+}
+
+function normalizeGroup(
+  given: ModelInstanceGroup,
+  index: number,
+  config: ModelConfig,
+  host: InstanceGroupHost,
+  preferred: readonly Pick<ModelInstanceGroup, 'kind' | 'count'>[],
+): ModelInstanceGroup {
+  const { KIND_AUTO, KIND_CPU, KIND_GPU } = InstanceKind.values as Record<string, number>;
+  const group = { ...given, name: given.name || `${config.name}_${index}` };
+  if (group.kind === KIND_AUTO) {
+    const onGpu = host.gpus.length > 0 && group.gpus.every((gpu) => host.gpus.includes(gpu));
+    group.kind = (onGpu ? KIND_GPU : KIND_CPU) as number;
+  }
+  if (group.count < 1) {
+    const fallback = group.kind === KIND_CPU && ['onnxruntime', 'tensorflow'].includes(config.backend) ? 2 : 1;
+    group.count = preferred.find(({ kind, count }) => kind === group.kind && count > 0)?.count ?? fallback;
+  }
+  if (group.kind === KIND_GPU && group.gpus.length === 0) group.gpus = [...host.gpus];
+  return group;
+}
+
+/** Name of instance `index` of a group. For a group on several GPUs the same name is used on each. */
+export function instanceName(group: ModelInstanceGroup, index: number): string {
+  return `${group.name}_${index}`;
+}
+
+/** Most instances that a version of a model may have. */
+export const MAX_INSTANCES = 1024;
+
+/** Instances that normalised groups ask for. */
+export function instanceCount({ instance_group: groups }: ModelConfig): number {
+  const devices = (group: ModelInstanceGroup): number =>
+    group.kind === InstanceKind.values['KIND_GPU'] ? group.gpus.length : 1;
+  return groups.reduce((count, group) => count + group.count * devices(group), 0);
+}

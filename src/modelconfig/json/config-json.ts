@@ -1,0 +1,17 @@
+/** The JSON forms of a model configuration. */
+import { ModelConfig } from '../../protocol/proto/model-config.js';
+import { messageFromJson } from './from-json.js';
+import { messageToJson } from './to-json.js';
+
+/** The configuration as the server's endpoint answers it (spec: model repository, section 5.6). */
+export function configToJson(config: ModelConfig): string {
+  return messageToJson(config, ModelConfig);
+}
+
+/**
+ * Reads a configuration from JSON: camelCase and proto names, integers as numbers or strings, enums by name or number.
+ * Throws INVALID_ARG with protobuf's text, without any `Invalid config override: ` in front.
+ */
+export function configFromJson(text: string): ModelConfig {
+  return messageFromJson(text, ModelConfig);
+}

@@ -1,0 +1,32 @@
+import type { InferenceRequest } from '../../contract/request.js';
+import { invalidArg } from '../../protocol/error.js';
+
+const RESERVED = new Set([
+  'sequence_id',
+  'sequence_start',
+  'sequence_end',
+  'priority',
+  'timeout',
+  'headers',
+  'binary_data_output',
+]);
+
+/**
+ * The request with every header whose name the pattern finds as a string parameter behind its own parameters. Throws
+ * INVALID_ARG for names that mean something to the server (spec: wire protocol, section 3.6).
+ */
+export function withForwardedHeaders(
+  request: InferenceRequest,
+  pattern: RegExp,
+  headers: Iterable<readonly [name: string, value: string]>,
+): InferenceRequest {
+  const added: [string, string][] = [];
+  for (const [name, value] of headers) {
+    if (!pattern.test(name)) continue;
+    if (RESERVED.has(name) || name.startsWith('triton_')) {
+      throw invalidArg(`Header '${name}' is reserved for Triton usage and cannot be forwarded.`);
+    }
+    added.push([name, value]);
+  }
+  return added.length === 0 ? request : { ...request, parameters: [...request.parameters, ...added] };
+}

@@ -1,0 +1,43 @@
+import type { InferenceRequest } from '../../contract/request.js';
+import type { RegionLease, SharedMemoryPlace, SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
+
+/** How the client wants one output. */
+export interface OutputForm {
+  /** HTTP: as a blob behind the JSON part; gRPC knows no other form. */
+  readonly binary: boolean;
+  /** Number of classes wanted instead of the tensor; 0 = the tensor itself. */
+  readonly classification: number;
+  readonly sharedMemory?: SharedMemoryPlace;
+}
+
+/** What decoding an infer request needs to know besides the request. */
+export interface DecodeOptions {
+  /** Upper bound in bytes of the JSON part, of each JSON tensor and of a raw body. */
+  readonly maxInputSize: number;
+  /** Absent: no region can be registered. */
+  readonly sharedMemory?: SharedMemoryRegions;
+}
+
+/** A decoded request and what its response has to look like. */
+export interface DecodedInferRequest {
+  readonly request: InferenceRequest;
+  /** Forms of the listed outputs by name; outputs not listed use `defaultForm`. */
+  readonly forms: ReadonlyMap<string, OutputForm>;
+  readonly defaultForm: OutputForm;
+  /** What the request uses of shared memory; whoever decoded it has to release it after the last response. */
+  readonly sharedMemory?: RegionLease;
+}
+
+/** The tensor as JSON. */
+export const JSON_FORM: OutputForm = { binary: false, classification: 0 };
+
+/** The tensor as bytes. */
+export const BINARY_FORM: OutputForm = { binary: true, classification: 0 };
+
+/** No listed outputs. */
+export const NO_FORMS: ReadonlyMap<string, OutputForm> = new Map();
+
+/** The form of an output. */
+export function formOf(decoded: DecodedInferRequest, output: string): OutputForm {
+  return decoded.forms.size === 0 ? decoded.defaultForm : (decoded.forms.get(output) ?? decoded.defaultForm);
+}

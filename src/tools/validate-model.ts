@@ -1,0 +1,240 @@
+/** Everything that can be told of one model before it is loaded, as findings and as other models see it. */
+import type { Fault } from '../contract/fault.js';
+import type { FileExaminer } from '../contract/file-examiner.js';
+import type { Finding, Position } from '../contract/finding.js';
+import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
+import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
+import { reportedErrors } from '../modelconfig/pbtxt/reported-errors.js';
+import { remedyOf } from '../modelconfig/rules/rule-table.js';
+import { TritonError } from '../protocol/error.js';
+import type { ModelConfig } from '../protocol/proto/model-config.js';
+import { joinPath } from '../repository/files/local.js';
+import { initFileFaults, instanceFileFaults, labelDoubts } from '../repository/load/model-file-faults.js';
+import { faultOf, type PolledModel, type PollOptions, pollModel } from '../repository/load/poll-model.js';
+import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from '../repository/load/prepare-load.js';
+import { selectVersions, type VersionSelection } from '../repository/load/versions.js';
+import { foreignFileFaults } from './foreign-files.js';
+import { misplacedFile, misplacedRemedy } from './misplaced-file.js';
+
+/** What the validator assumes of the server. */
+export interface ValidateOptions extends PollOptions {
+  readonly host: LoadHost;
+  /** --backend-config of one backend, global settings merged in. */
+  backendConfig(backend: string): ReadonlyMap<string, string>;
+  findExaminer(backend: string): Promise<FileExaminer | undefined>;
+  /** Whether Python models may be imported and asked to complete their configuration, as a server does. */
+  readonly runModelCode: boolean;
+}
+
+/** One model, judged. */
+export interface ValidatedModel {
+  readonly name: string;
+  readonly findings: Finding[];
+  /** The model as polling found it, with what the user wrote. */
+  readonly polled: PolledModel;
+  /** Configuration of the latest version, completed; undefined when polling fails, so that the model is unknown. */
+  config: ModelConfig | undefined;
+  /** Versions that would be loaded; empty when any of them fails. */
+  readonly versions: readonly string[];
+  /** Why none is loaded, as the lifecycle words it. */
+  readonly loadError: string | undefined;
+  /** False when faults leave the configuration incomplete, so that ensembles cannot be compared with it. */
+  readonly judged: boolean;
+  /** Turns faults that are found later into findings of this model. */
+  addFaults(faults: readonly Fault[]): void;
+}
+
+/** Rules whose faults say nothing against the configuration. */
+const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
+
+const EMPTY = new Uint8Array(0);
+
+/** Backends whose models are configurations alone. */
+const FILELESS: ReadonlySet<string> = new Set(['identity', 'repeat']);
+
+/** Judges one model. */
+export async function validateModel(
+  directory: string,
+  name: string,
+  options: ValidateOptions,
+): Promise<ValidatedModel> {
+  const polled = await pollModel(directory, name, options);
+  const findings = new ModelFindings(polled);
+  const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
+  const base = { name, findings: findings.list, polled, addFaults };
+  const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
+  addFaults(await withMisplacedFile(polled));
+  if (!polled.recognised) return unknown;
+  const selection = await selectVersions(directory, polled.config);
+  findings.addSelection(selection, await misplacedFile(directory));
+  const { error } = selection;
+  if (error !== undefined) {
+    if (polled.faults.length > 0) return unknown;
+    return { ...base, config: polled.config, versions: [], loadError: error.message, judged: false };
+  }
+  let config = polled.config;
+  let loadError = '';
+  let judged = true;
+  for (const version of selection.versions) {
+    const checked = await validateVersion(polled, version, options, findings);
+    const [first] = checked.faults;
+    if (first !== undefined) {
+      const { code, message } = first;
+      loadError += `version ${version} is at UNAVAILABLE state: ${new TritonError(code, message).toStatusText()};`;
+    }
+    if (checked.faults.some(({ rule }) => !OUTSIDE_CONFIG.has(rule))) judged = false;
+    addFaults(checked.faults);
+    config = checked.config;
+  }
+  if (polled.faults.length > 0) return unknown;
+  const versions = loadError === '' ? selection.versions : [];
+  return { ...base, config, versions, loadError: loadError || undefined, judged };
+}
+
+/** Polling cannot know the backend of a model whose file lies outside the version directory. */
+async function withMisplacedFile({ directory, faults }: PolledModel): Promise<readonly Fault[]> {
+  if (!faults.some(({ rule }) => rule === 'backend-unknown')) return faults;
+  const file = await misplacedFile(directory);
+  if (file === undefined) return faults;
+  const remedy = misplacedRemedy(directory, file);
+  return faults.map((fault) => (fault.rule === 'backend-unknown' ? { ...fault, remedy } : fault));
+}
+
+async function validateVersion(
+  polled: PolledModel,
+  version: string,
+  options: ValidateOptions,
+  findings: ModelFindings,
+): Promise<{ config: ModelConfig; faults: readonly Fault[] }> {
+  const { directory } = polled;
+  const prepared = await prepareLoad(polled.config, directory, version, options.host);
+  const faults: Fault[] = [...prepared.faults];
+  let { config } = prepared;
+  const isEnsemble = config.platform === ENSEMBLE_PLATFORM;
+  const examiner = isEnsemble ? undefined : await options.findExaminer(config.backend);
+  if (examiner === undefined) {
+    // The built-in backends without an examiner need no model file.
+    if (!isEnsemble && !FILELESS.has(config.backend)) {
+      faults.push(...(await foreignFileFaults(directory, version, config)));
+    }
+    const finished = finishConfig(config, polled.configProvided);
+    faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
+    faults.push(...optionalInputFaults(finished.config, options.host.supportsOptionalInputs(config.backend)));
+    faults.push(...(await instanceFileFaults(directory, finished.config)));
+    findings.add('warning', await labelDoubts(directory, finished.config));
+    return { config: finished.config, faults };
+  }
+  try {
+    const examined = await examiner({
+      modelDirectory: directory,
+      version,
+      config,
+      autoComplete: options.autoComplete,
+      backendConfig: options.backendConfig(config.backend),
+      runModelCode: options.runModelCode,
+    });
+    faults.push(...examined.faults);
+    findings.add('warning', examined.doubts);
+    const finished = finishConfig(examined.config, polled.configProvided || examined.provided);
+    config = finished.config;
+    if (examined.tensors !== 'unknown') {
+      faults.push(...finished.faults, ...(await initFileFaults(directory, config)));
+    }
+    if (examined.tensors === 'complete') {
+      findings.add('warning', await labelDoubts(directory, config));
+      faults.push(...(await examined.instanceFaults(config)), ...(await instanceFileFaults(directory, config)));
+    }
+  } catch (reason) {
+    faults.push(faultOf(reason, 'model-file', ['default_model_filename']));
+  }
+  return { config, faults };
+}
+
+/** Collects findings of one model; the same fault of several versions is told once. */
+class ModelFindings {
+  readonly list: Finding[] = [];
+  readonly #model: PolledModel;
+  readonly #told = new Set<string>();
+
+  constructor(model: PolledModel) {
+    this.#model = model;
+    for (const { error, remedy = remedyOf('config-syntax') } of reportedErrors(
+      model.parseErrors,
+      model.text ?? EMPTY,
+    )) {
+      const { message, token } = error;
+      const server = model.faults[0]?.message;
+      const parserErrors = model.parseErrors.map(({ position, message }) => ({ ...position, message }));
+      this.#push({
+        severity: 'error',
+        rule: 'config-syntax',
+        message,
+        position: token,
+        ...(server === undefined ? {} : { serverMessage: server, parserErrors }),
+        ...(remedy === undefined ? {} : { remedy }),
+      });
+    }
+  }
+
+  add(severity: Finding['severity'], faults: readonly Fault[]): void {
+    for (const fault of faults) {
+      const { rule, message, path, details, file } = fault;
+      if (rule === 'config-syntax') continue;
+      const position = file === undefined ? placeOf(this.#model.positions, path) : fault.position;
+      const remedy = fault.remedy ?? remedyOf(rule);
+      this.#push({
+        severity,
+        rule,
+        message,
+        ...(position === undefined ? {} : { position }),
+        ...(details === undefined ? {} : { details }),
+        ...(remedy === undefined ? {} : { remedy }),
+        ...(file === undefined ? {} : { file }),
+      });
+    }
+  }
+
+  /** `misplaced`: name of a model's file that lies beside the version directories instead of in one. */
+  addSelection(selection: VersionSelection, misplaced: string | undefined): void {
+    for (const { message } of selection.ignored) {
+      this.#push({ severity: 'warning', rule: 'version-directory', message, ...helpOf('version-directory') });
+    }
+    const position = placeOf(this.#model.positions, ['version_policy']);
+    const place = position === undefined ? {} : { position };
+    for (const { message } of selection.missing) {
+      this.#push({ severity: 'warning', rule: 'version-missing', message, ...helpOf('version-missing'), ...place });
+    }
+    const { error } = selection;
+    if (error === undefined) return;
+    if (selection.available.length > 0) {
+      const remedy = `There are versions ${selection.available.join(', ')}, but 'version_policy' selects none of them.`;
+      this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, ...place });
+      return;
+    }
+    // What is missing is a directory: no line of the configuration is at fault.
+    const { directory } = this.#model;
+    const remedy =
+      misplaced === undefined
+        ? `Make a version directory, e.g. ${joinPath(directory, '1')}, and put the model's file into it.`
+        : misplacedRemedy(directory, misplaced);
+    this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, file: directory });
+  }
+
+  #push(finding: Omit<Finding, 'model'>): void {
+    const key = `${finding.rule}\0${finding.message}\0${finding.position?.line}:${finding.position?.column}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const file = this.#model.text === undefined ? this.#model.directory : this.#model.configPath;
+    this.list.push({ file, ...finding, model: this.#model.name });
+  }
+}
+
+function helpOf(rule: string): { remedy?: string } {
+  const remedy = remedyOf(rule);
+  return remedy === undefined ? {} : { remedy };
+}
+
+/** Place of a field, or of what is nearest around it; the file's start for what is missing at the top. */
+function placeOf(positions: PositionMap | undefined, path: Fault['path']): Position | undefined {
+  return positions === undefined ? undefined : (positions.nearest(path) ?? { line: 1, column: 1 });
+}

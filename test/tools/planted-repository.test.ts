@@ -1,0 +1,31 @@
+/** A repository of a thousand models in which fifty have a fault: all are found, and nothing else is said. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { plantRepository } from '../support/planted-repository.js';
+import { pythonWithNumpy } from '../support/python.js';
+import { runValidate } from '../support/validate-process.js';
+
+const MODELS = 1000;
+const FAULTS = 50;
+const MEMORY_LIMIT_MIB = 300;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'planted-'));
+after(() => rmSync(folder, { recursive: true }));
+
+test('fifty faults in a thousand models: all found, nothing else, in little memory', async () => {
+  const planted = plantRepository(folder, MODELS, FAULTS);
+  const { status, out, complaint, peakMiB } = await runValidate(folder, ['--format', 'json'], pythonWithNumpy());
+  assert.equal(status, 1, complaint);
+  const report = JSON.parse(out) as { models: number; findings: { model: string; rule: string; remedy?: string }[] };
+  assert.equal(report.models, MODELS);
+  const byModel = (a: { model: string }, b: { model: string }): number => (a.model < b.model ? -1 : 1);
+  assert.deepEqual(
+    report.findings.map(({ model, rule }) => ({ model, rule })).sort(byModel),
+    [...planted].sort(byModel),
+  );
+  assert.ok(report.findings.every(({ remedy }) => remedy !== undefined && remedy !== ''));
+  assert.ok(peakMiB < MEMORY_LIMIT_MIB, `${peakMiB} MiB`);
+});
