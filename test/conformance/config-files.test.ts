@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { configFromJson, configToJson } from '../../src/modelconfig/json/config-json.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { writePbtxt } from '../../src/modelconfig/pbtxt/write-pbtxt.js';
-import { skipLoudly } from '../support/skip-loudly.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const SHARED = path.resolve(ROOT, process.env['TRITON_RECORDINGS'] ?? '../shared/recordings', '..');
@@ -19,7 +18,8 @@ test('the shipped configurations survive being printed', () => {
 
 test('recorded and example configurations survive being printed', (t) => {
   if (!existsSync(SHARED)) {
-    skipLoudly(`no configurations at ${SHARED}: only the shipped ones were read`);
+    // Not an error, also with CI=true: the recordings are not part of the repository (CONTRIBUTING.md).
+    console.error(`\n*** SKIPPED: no configurations at ${SHARED}: only the shipped ones were read ***\n`);
     t.skip(`no configurations at ${SHARED}`);
     return;
   }

@@ -1,4 +1,4 @@
-/** Every command and program in README.md and docs/*.md is run: what a page shows works. */
+/** Every command and program in the pages for users and contributors is run: what a page shows works. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,6 +9,7 @@ import { PageSession } from './page-session.js';
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
   ...readdirSync(path.join(ROOT, 'docs'))
     .filter((file) => file.endsWith('.md'))
     .sort()
@@ -39,6 +40,7 @@ test('commands are found in a page', () => {
     '```sh',
     'triton serve --model-repository models',
     '# a remark',
+    'FUZZ_RUNS=9 npm test -- docs # a remark',
     "curl localhost:8000 -d '{",
     "}'",
     'cat > file <<EOF',
@@ -62,6 +64,7 @@ test('commands are found in a page', () => {
     [
       ['command', 'triton repo init models', 0],
       ['serve', 'triton serve --model-repository models', 0],
+      ['npm', 'FUZZ_RUNS=9 npm test -- docs # a remark', 0],
       ['command', "curl localhost:8000 -d '{\n}'", 0],
       ['command', 'cat > file <<EOF\nit is text\nEOF', 0],
       ['command', 'triton repo validate other # exit status 1', 1],

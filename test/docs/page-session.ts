@@ -1,7 +1,7 @@
 /** Does what a page says, as a reader would: in one folder, with one server at a time, but on free ports. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { freePort } from '../support/free-port.js';
@@ -21,7 +21,7 @@ interface Ended {
 
 /** One page being followed. */
 export class PageSession {
-  /** The reader's working directory: empty but for `fixtures`. */
+  /** The reader's working directory: empty but for `fixtures` and `dist`. */
   readonly folder = mkdtempSync(path.join(os.tmpdir(), 'triton-docs-'));
   /** Programs must lie inside the package, so that they can import it by its name. */
   readonly #program = path.join(ROOT, `dist/docs-program-${process.pid}.mjs`);
@@ -30,7 +30,7 @@ export class PageSession {
   #server: ChildProcess | undefined;
 
   constructor() {
-    symlinkSync(path.join(ROOT, 'fixtures'), path.join(this.folder, 'fixtures'));
+    for (const name of ['fixtures', 'dist']) symlinkSync(path.join(ROOT, name), path.join(this.folder, name));
     const shim = path.join(this.folder, 'triton');
     writeFileSync(shim, `#!/bin/sh\nexec '${process.execPath}' '${path.join(ROOT, 'bin/triton.js')}' "$@"\n`);
     chmodSync(shim, 0o755);
@@ -72,7 +72,7 @@ export class PageSession {
 
   async #serve(command: string): Promise<void> {
     await this.#stopServer();
-    const child = this.#start(`exec ${command}`);
+    const child = this.#start(`exec env ${command}`);
     this.#server = child;
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
     let seen = '';
@@ -116,7 +116,12 @@ export class PageSession {
   }
 
   #start(command: string): ChildProcess {
-    const env = { ...process.env, PATH: `${this.folder}${path.delimiter}${process.env['PATH']}` };
+    const env: NodeJS.ProcessEnv = {
+      ...process.env,
+      PATH: `${this.folder}${path.delimiter}${process.env['PATH']}`,
+    };
+    // Node runs no tests inside of its own tests: a page that shows `node --test` starts a run of its own.
+    delete env['NODE_TEST_CONTEXT'];
     return spawn('sh', ['-c', command], { cwd: this.folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   }
 }
@@ -127,15 +132,27 @@ function check({ status, out, complaint }: Ended, text: string, promised: number
   else assert.doesNotMatch(out, /^\{"error"/m, `${text} was answered with an error`);
 }
 
-/** npm's own commands run this very test: they are only checked to exist. */
+/** npm's own commands run this very test: they are only checked to exist, and words that choose tests to match some. */
 function checkScripts(command: string): void {
   const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
   for (const part of command.replace(/\s+#.*$/, '').split('&&')) {
-    const words = part.trim().split(/\s+/);
+    const words = part
+      .trim()
+      .replace(/^(?:\w+=\S+ +)*/, '')
+      .split(/\s+/);
     const script = words[1] === 'run' ? words[2] : words[1];
     const known = script === 'install' || script === 'link' || script === 'rebuild' || (script ?? '') in scripts;
     assert.ok(known, `there is no script for '${part.trim()}'`);
+    if (script === 'test')
+      for (const word of words.slice(3)) assert.ok(hasTest(word), `no test file matches '${word}'`);
   }
+}
+
+/** True when the path of some test file contains the word, as scripts/test.js looks for it. */
+function hasTest(word: string): boolean {
+  return readdirSync(path.join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' }).some(
+    (file) => file.endsWith('.test.js') && file.includes(word),
+  );
 }

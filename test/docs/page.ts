@@ -16,6 +16,7 @@ export interface Step {
 
 const COMMENT = /^<!-- (run|not run): ([\s\S]*?) ?-->$/;
 const SERVE = /^(?:\w+=\S+ +)*triton serve\b(?!.* --help)/;
+const NPM = /^(?:\w+=\S+ +)*npm /;
 
 /** Reads a page (Markdown). */
 export function stepsOf(markdown: string): Step[] {
@@ -37,7 +38,7 @@ export function stepsOf(markdown: string): Step[] {
 function commandSteps(block: string): Step[] {
   return splitCommands(block).map((text): Step => {
     const status = Number(/# exit status (\d+)\s*$/.exec(text)?.[1] ?? 0);
-    const kind = text.startsWith('npm ') ? 'npm' : status === 0 && SERVE.test(text) ? 'serve' : 'command';
+    const kind = NPM.test(text) ? 'npm' : status === 0 && SERVE.test(text) ? 'serve' : 'command';
     return { kind, text, status };
   });
 }
