@@ -1,9 +1,9 @@
 /** `triton doctor`: what this machine offers, what would be used, what is missing. */
 import { Option } from 'commander';
-import { PROTOCOL_VERSION } from '../base/release.js';
+import { PROTOCOL_VERSION, packageVersion } from '../base/package.js';
 import type { Check } from '../doctor/check.js';
 import type { Diagnosis } from '../doctor/run-doctor.js';
-import { type Command, packageVersion } from './main.js';
+import type { Command } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 
 /** 0 when serving is possible, 1 when it is not, 2 for unusable arguments. */

@@ -2,10 +2,10 @@
  * The `triton` command: picks the subcommand, loads only what that subcommand needs, and turns every way out into an
  * exit status (never process.exit: instances in worker threads must end by themselves first).
  */
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../base/package.js';
 // First of all: what is set here holds for every thread and process that any command starts.
 import '../backends/onnxruntime/ort-telemetry.js';
-import { PROTOCOL_VERSION } from '../base/release.js';
+import { PROTOCOL_VERSION } from '../base/package.js';
 import { SIGPIPE_STATUS, watchOutput } from './watch-output.js';
 
 /** A subcommand: gets its own arguments, resolves to the exit status. */
@@ -58,12 +58,6 @@ async function dispatch(args: readonly string[]): Promise<number> {
     process.stderr.write(`triton ${name}: ${text}\n`);
     return 1;
   }
-}
-
-/** Version of this package. */
-export function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 function usage(): string {

@@ -1,13 +1,12 @@
 /** `triton perf`: measures a model on a server, with the options and the report of perf_analyzer. */
 
-import { PROTOCOL_VERSION } from '../base/release.js';
+import { PROTOCOL_VERSION, packageVersion } from '../base/package.js';
 import { PerfError, PerfExit } from '../perf/error/perf-error.js';
 import { usage } from '../perf/options/usage.js';
 import { parseArgs } from '../perf/prepare/parse-args.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
 import { levelName } from '../perf/report/summary.js';
 import type { Command } from './main.js';
-import { packageVersion } from './main.js';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../tools/init-repository.js';
+import { SHIPPED_MODELS } from '../base/package.js';
 
 const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 let root = '';

@@ -1,8 +1,9 @@
 /** `triton repo validate`: checks repositories without a server. */
 import { type Command as Commander, Option } from 'commander';
+import { packageVersion } from '../base/package.js';
 import { localCopies } from '../repository/stores/local-copies.js';
 import { type ValidationReport, validateRepositories } from '../tools/validate-repository.js';
-import { type Command, packageVersion } from './main.js';
+import type { Command } from './main.js';
 import { runSubcommand, subcommand } from './subcommand.js';
 import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../tools/init-repository.js';
+import { SHIPPED_MODELS } from '../base/package.js';
 
 const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 

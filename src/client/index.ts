@@ -1,8 +1,9 @@
 /** The client library: everything a program needs to talk to an inference server over HTTP or gRPC. */
-export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../contract/engine.js';
+
 export { type Classification, parseClassification } from '../protocol/classification.js';
 export { DATATYPES, type Datatype, elementCount, elementSize, isDatatype } from '../protocol/datatype.js';
 export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js';
+export type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../protocol/management.js';
 export type { ModelConfig } from '../protocol/proto/model-config.js';
 export type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../protocol/tensor.js';
 export {

@@ -4,11 +4,11 @@
  */
 
 import type { Log } from '../base/log.js';
-import type { CustomMetrics } from '../engine/statistics/custom-metrics.js';
 import type { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
 import type { InferenceEngine } from './engine.js';
+import type { MetricFamilies } from './metrics.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** Server-wide settings that backends see. */
@@ -29,7 +29,7 @@ export interface BackendOptions {
 /** The server, as models see it: calls of other models, model control, metrics of their own. */
 export interface BackendHost {
   readonly engine: Pick<InferenceEngine, 'model' | 'isModelReady' | 'load' | 'unload'>;
-  readonly metrics: CustomMetrics;
+  readonly metrics: MetricFamilies;
 }
 
 /** Where one version of a model lies. */

@@ -2,11 +2,12 @@
  * What the front ends (HTTP, gRPC, metrics, in-process) know of the engine. No sockets, no wire formats.
  */
 
-import type { CustomFamily } from '../engine/statistics/custom-metrics.js';
-import type { SeriesCounters } from '../engine/statistics/version-counters.js';
+import type { IndexEntry, LoadParameters, ModelStatistics } from '../protocol/management.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
+import type { CustomFamily } from './metrics.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from './request.js';
+import type { SeriesCounters } from './statistics.js';
 
 /**
  * A READY version of a model. Everything in it was computed when the model was loaded; `config` alone is another object after
@@ -34,43 +35,6 @@ export interface ReadyModel {
   submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest;
 }
 
-/** Count and total time of one kind of event. */
-export interface StatisticDuration {
-  readonly count: bigint;
-  readonly ns: bigint;
-}
-
-/** Statistics of one version, as `statistics` answers them. */
-export interface ModelStatistics {
-  readonly name: string;
-  readonly version: string;
-  /** Milliseconds since the epoch; 0n = never. */
-  readonly last_inference: bigint;
-  readonly inference_count: bigint;
-  readonly execution_count: bigint;
-  readonly inference_stats: Readonly<
-    Record<
-      'success' | 'fail' | 'queue' | 'compute_input' | 'compute_infer' | 'compute_output' | 'cache_hit' | 'cache_miss',
-      StatisticDuration
-    >
-  >;
-  /** By response index. */
-  readonly response_stats: ReadonlyMap<
-    string,
-    Readonly<
-      Record<'compute_infer' | 'compute_output' | 'success' | 'fail' | 'empty_response' | 'cancel', StatisticDuration>
-    >
-  >;
-  /** Ascending by batch size. */
-  readonly batch_stats: readonly {
-    readonly batch_size: bigint;
-    readonly compute_input: StatisticDuration;
-    readonly compute_infer: StatisticDuration;
-    readonly compute_output: StatisticDuration;
-  }[];
-  readonly memory_usage: readonly { readonly type: string; readonly id: bigint; readonly byte_size: bigint }[];
-}
-
 /** Counters of one version for the metrics endpoint. Counts and whole microseconds. */
 export interface ModelMetrics {
   readonly name: string;
@@ -81,23 +45,6 @@ export interface ModelMetrics {
   readonly failures: Readonly<Record<'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER', number>>;
   /** Absent when the version is not loaded any more. */
   readonly loaded?: { readonly config: ModelConfig } & Readonly<SeriesCounters>;
-}
-
-/** State of a version of a model. */
-export type ModelState = 'UNKNOWN' | 'READY' | 'UNAVAILABLE' | 'LOADING' | 'UNLOADING';
-
-/** One entry of the repository index. `version` and `state` are absent for a model that was never touched. */
-export interface IndexEntry {
-  readonly name: string;
-  readonly version?: string;
-  readonly state?: ModelState;
-  readonly reason?: string;
-}
-
-/** Parameters of a load call: `config` = JSON text of a configuration, `files` = path -> content. */
-export interface LoadParameters {
-  readonly config?: string;
-  readonly files?: ReadonlyMap<string, Uint8Array>;
 }
 
 /** The engine, as front ends use it. */

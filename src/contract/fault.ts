@@ -1,6 +1,5 @@
-import type { FieldPath } from '../modelconfig/pbtxt/position-map.js';
 import { type ErrorCodeName, TritonError } from '../protocol/error.js';
-import type { Position } from './finding.js';
+import type { FieldPath, Position } from './finding.js';
 
 /** One rule that a configuration breaks. */
 export interface Fault {

@@ -4,6 +4,9 @@ export interface Position {
   readonly column: number;
 }
 
+/** Path of a value in a message: field names, list indexes, map keys. `['input', 0, 'dims', 1]` */
+export type FieldPath = readonly (string | number | bigint)[];
+
 /** One fault or doubt about a model repository. */
 export interface Finding {
   /** error: a server would not bring the model up. warning: it would, but something is probably not meant. */

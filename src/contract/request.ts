@@ -1,4 +1,3 @@
-import type { VerboseFront } from '../engine/request/request-log.js';
 import type { TritonError } from '../protocol/error.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
 import type { RequestTrace } from './request-trace.js';
@@ -10,6 +9,14 @@ export interface RequestInput {
   readonly datatype: string;
   readonly shape: readonly number[];
   readonly data: Uint8Array;
+}
+
+/** What the front end of a request adds to its verbose records. */
+export interface VerboseFront {
+  /** As the client asked for it; '' = none. */
+  readonly requestedVersion: string;
+  /** An output of the response has its place. */
+  output(tensor: Tensor): void;
 }
 
 /** An inference request as the front ends hand it to the engine; knows nothing of HTTP or gRPC. */

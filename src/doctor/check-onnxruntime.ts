@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../tools/init-repository.js';
+import { SHIPPED_MODELS } from '../base/package.js';
 import type { Check } from './check.js';
 import { type Host, runProgram } from './host.js';
 

@@ -2,16 +2,10 @@ import os from 'node:os';
 import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
 import { endNow, exitIsHindered } from '../base/process-end.js';
-import type {
-  IndexEntry,
-  InferenceEngine,
-  LoadParameters,
-  ModelMetrics,
-  ModelState,
-  ModelStatistics,
-  ReadyModel,
-} from '../contract/engine.js';
+import type { InferenceEngine, ModelMetrics, ReadyModel } from '../contract/engine.js';
+import type { CustomFamily } from '../contract/metrics.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
+import type { IndexEntry, LoadParameters, ModelState, ModelStatistics } from '../protocol/management.js';
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';
 import type { LocalCache } from './cache/local-cache.js';
@@ -29,7 +23,7 @@ import { ThreadBudget } from './models/thread-budget.js';
 import { parseVersionArgument } from './models/version-argument.js';
 import type { EngineOptions } from './options/engine-options.js';
 import { RateLimiter } from './schedule/rate-limiter.js';
-import { type CustomFamily, CustomMetrics } from './statistics/custom-metrics.js';
+import { CustomMetrics } from './statistics/custom-metrics.js';
 
 const MODE_TEXT = 'explicit model load / unload is not allowed if polling is enabled';
 

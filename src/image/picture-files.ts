@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { systemText } from '../repository/files/local.js';
+import { systemText } from '../base/files/system-text.js';
 import { decodePicture } from './decode-picture.js';
 import { ImageClientFailure } from './failure.js';
 import type { Picture } from './picture.js';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
+import { systemText } from '../base/files/system-text.js';
 import type { InferCall, InferenceServerClient, InferResult } from '../client/api/client.js';
 import { createClient } from '../client/create-client.js';
 import { TritonError } from '../protocol/error.js';
-import { systemText } from '../repository/files/local.js';
 import { describeCall } from './describe-call.js';
 import { ImageClientFailure } from './failure.js';
 import { type ImageModel, imageModel } from './model-input.js';

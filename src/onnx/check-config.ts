@@ -5,8 +5,8 @@
 
 import { didYouMean } from '../base/nearest-name.js';
 import type { Fault } from '../contract/fault.js';
+import type { FieldPath } from '../contract/finding.js';
 import { compareShapes } from '../modelconfig/complete/compare-shapes.js';
-import type { FieldPath } from '../modelconfig/pbtxt/position-map.js';
 import { configTypeOf, datatypeOfConfigType, formatShape } from '../protocol/datatype.js';
 import type { ErrorCodeName } from '../protocol/error.js';
 import {

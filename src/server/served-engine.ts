@@ -1,7 +1,8 @@
 import { endNow } from '../base/process-end.js';
-import type { IndexEntry, InferenceEngine, ReadyModel } from '../contract/engine.js';
+import type { InferenceEngine, ReadyModel } from '../contract/engine.js';
 import type { BackendRow, ModelRow } from '../engine/engine.js';
 import { TritonError } from '../protocol/error.js';
+import type { IndexEntry } from '../protocol/management.js';
 
 /** What the server needs of an engine besides answering requests: tables and an end in good order. */
 export interface ServedEngine extends InferenceEngine {

@@ -1,11 +1,8 @@
 /** Makes the example repository from the models that are shipped with the program. */
 import { readdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { SHIPPED_MODELS } from '../base/package.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
 import { copyTree, isCode, makeFolder } from '../repository/files/staged-folder.js';
-
-/** Folder of the shipped models. */
-export const SHIPPED_MODELS = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 
 /**
  * Makes the folder `directory` (missing, or empty) into a repository with every shipped model; returns their names.

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import ort from 'onnxruntime-node';
+import { SHIPPED_MODELS } from '../../src/base/package.js';
 import { decodePicture } from '../../src/image/decode-picture.js';
 import { preprocess } from '../../src/image/preprocess.js';
-import { SHIPPED_MODELS } from '../../src/tools/init-repository.js';
 
 const IMAGES = fileURLToPath(new URL('../../../fixtures/images', import.meta.url));
 

@@ -1,7 +1,7 @@
 /** A large repository of good models of every kind, with faults planted in some of them. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { SHIPPED_MODELS } from '../../src/tools/init-repository.js';
+import { SHIPPED_MODELS } from '../../src/base/package.js';
 
 /** One planted fault: where it is and the rule that is to find it. */
 export interface PlantedFault {

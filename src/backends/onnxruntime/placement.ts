@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.js';
-import type { CustomMetrics, FamilyHandle, MetricHandle } from '../../engine/statistics/custom-metrics.js';
+import type { FamilyHandle, MetricFamilies, MetricHandle } from '../../contract/metrics.js';
 
 /** Where a model runs: on the main thread, in threads that small models share, in threads of its own. */
 export type Place = 'main' | 'shared' | 'own';
@@ -23,7 +23,7 @@ export interface PlacementContext {
   readonly version: string;
   readonly log: Log;
   /** Absent where there is no server around the model. */
-  readonly metrics: CustomMetrics | undefined;
+  readonly metrics: MetricFamilies | undefined;
 }
 
 /** Where one version of a model runs, and why it moves; every move is logged and counted. */

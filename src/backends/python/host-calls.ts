@@ -1,5 +1,5 @@
 import type { BackendHost } from '../../contract/backend.js';
-import { type FamilyHandle, METRIC_KINDS, type MetricHandle } from '../../engine/statistics/custom-metrics.js';
+import { type FamilyHandle, METRIC_KINDS, type MetricHandle } from '../../contract/metrics.js';
 import { TritonError } from '../../protocol/error.js';
 import type { FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';

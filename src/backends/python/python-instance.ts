@@ -1,7 +1,7 @@
 import { nowNs } from '../../base/clock.js';
 import type { BackendInstance, BackendOptions, ExecutionRequest, ExecutionTimes } from '../../contract/backend.js';
-import { requestPrefix } from '../../engine/request/validate-request.js';
 import { TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import { FrameFault, type FrameReader } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { HostCalls } from './host-calls.js';

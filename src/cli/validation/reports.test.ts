@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { SHIPPED_MODELS } from '../../tools/init-repository.js';
+import { SHIPPED_MODELS } from '../../base/package.js';
 
 const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 const IO = 'input { name: "I" data_type: TYPE_FP32 dims: 4 }\noutput { name: "O" data_type: TYPE_FP32 dims: 4 }\n';

@@ -2,8 +2,9 @@
  * The one client interface over both transports. HTTP (`createHttpClient`) and gRPC (`createGrpcClient`) implement it;
  * the image client, the load generator, the tests and library users hold nothing else.
  */
-import type { IndexEntry, ModelStatistics } from '../../contract/engine.js';
+
 import type { Datatype } from '../../protocol/datatype.js';
+import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Parameters, ParameterValue, Tensor, TensorMetadata } from '../../protocol/tensor.js';
 import type { ServerControl } from './control.js';

@@ -1,4 +1,4 @@
-import type { IndexEntry, ModelState } from '../../contract/engine.js';
+import type { IndexEntry, ModelState } from '../../protocol/management.js';
 
 /** An entry of the repository index from the wire's texts; empty version, state and reason count as absent. */
 export function indexEntry(name: string, version: string, state: string, reason: string): IndexEntry {

@@ -1,7 +1,7 @@
 import type { ChannelInterface } from '@grpc/grpc-js';
 import { nowNs } from '../../base/clock.js';
-import type { IndexEntry, ModelStatistics } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
+import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import { fromBinary, toBinary } from '../../protocol/proto/codec.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { create, type FieldTable, type MessageOf, type MessageSchema } from '../../protocol/proto/schema.js';

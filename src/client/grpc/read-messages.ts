@@ -1,7 +1,8 @@
 /** Messages of the management calls, as the client interface shows them. */
-import type { ModelStatistics, StatisticDuration } from '../../contract/engine.js';
+
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
+import type { ModelStatistics, StatisticDuration } from '../../protocol/management.js';
 import type {
   InferBatchStatistics,
   InferResponseStatistics,

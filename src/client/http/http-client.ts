@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
-import type { IndexEntry, ModelStatistics } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
+import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { checkCall } from '../api/check-call.js';
 import { checkClientOptions } from '../api/check-options.js';

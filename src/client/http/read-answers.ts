@@ -2,11 +2,12 @@
  * JSON answers of the management calls, as the client interface shows them. Members that a server leaves out get the
  * empty value; members of the wrong kind are an INTERNAL error that names the call.
  */
-import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../contract/engine.js';
+
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import { JsonSyntaxError } from '../../protocol/json/json-error.js';
 import { type JsonValue, parseJson } from '../../protocol/json/json-value.js';
+import type { IndexEntry, ModelStatistics, StatisticDuration } from '../../protocol/management.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { ModelMetadata, ServerMetadata } from '../api/client.js';
 import { indexEntry } from '../api/index-entry.js';

@@ -1,4 +1,4 @@
-import type { CustomFamily } from '../statistics/custom-metrics.js';
+import type { CustomFamily } from '../../contract/metrics.js';
 import type { LocalCache } from './local-cache.js';
 
 /** The cache's own metric families: gauges without labels (spec: runtime, section 8.3). */

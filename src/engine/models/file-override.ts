@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeDirectories } from '../../base/files/make-directories.js';
+import { systemText } from '../../base/files/system-text.js';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/files/temporary-directory.js';
-import type { LoadParameters } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { systemText } from '../../repository/files/local.js';
+import type { LoadParameters } from '../../protocol/management.js';
 
 /** Prefix of the parameters that carry files. */
 const FILE_PREFIX = 'file:';

@@ -1,6 +1,6 @@
-import type { IndexEntry, LoadParameters } from '../../contract/engine.js';
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
 import { TritonError } from '../../protocol/error.js';
+import type { IndexEntry, LoadParameters } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options/engine-options.js';

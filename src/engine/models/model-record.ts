@@ -1,4 +1,4 @@
-import type { ModelState } from '../../contract/engine.js';
+import type { ModelState } from '../../protocol/management.js';
 import { VersionCounters } from '../statistics/version-counters.js';
 import type { LoadedModel } from './loaded-model.js';
 

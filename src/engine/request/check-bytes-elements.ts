@@ -1,7 +1,7 @@
 import type { RequestInput } from '../../contract/request.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg } from '../../protocol/error.js';
-import { requestPrefix } from './validate-request.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 
 /**
  * Walks the elements of a BYTES tensor (4-byte little-endian length before each) and compares their number with the

@@ -1,7 +1,7 @@
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg } from '../../protocol/error.js';
-import { requestPrefix } from './validate-request.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 
 /**
  * Name of the input of a raw request until it has taken that of the configuration: messages about its shape name the

@@ -1,21 +1,14 @@
 import type { Log } from '../../base/log.js';
-import type { InferenceRequest } from '../../contract/request.js';
+import type { InferenceRequest, VerboseFront } from '../../contract/request.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { formatShape } from '../../protocol/datatype.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { logOutput } from './response-log.js';
-import { requestPrefix, type ValidatedRequest } from './validate-request.js';
+import type { ValidatedRequest } from './validate-request.js';
 
 /** Where a request is on its way (spec: runtime, section 0). */
 export type RequestState = 'INITIALIZED' | 'PENDING' | 'EXECUTING' | 'RELEASED' | 'FAILED_ENQUEUE';
-
-/** What the front end of a request adds to its verbose records. */
-export interface VerboseFront {
-  /** As the client asked for it; '' = none. */
-  readonly requestedVersion: string;
-  /** An output of the response has its place. */
-  output(tensor: Tensor): void;
-}
 
 let addresses = 0x10_0000;
 

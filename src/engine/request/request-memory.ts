@@ -1,6 +1,6 @@
 import { TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { requestPrefix } from './validate-request.js';
 
 /** An amount of memory that all requests share; the server's is a `ByteBudget` (transport/byte-budget.ts). */
 export interface MemoryBudget {

@@ -8,6 +8,7 @@ import type { InputPlan, ModelPlan } from '../../modelconfig/plan/model-plan.js'
 import { hashOrder } from '../../protocol/compat/hash-order.js';
 import { elementCount, formatShape, isDatatype } from '../../protocol/datatype.js';
 import { invalidArg, type TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import { UniqueNames } from '../../protocol/infer/unique-names.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { checkBytesElements } from './check-bytes-elements.js';
@@ -34,11 +35,6 @@ export interface ValidatedRequest {
   readonly batchSize: number;
   readonly inputs: Tensor[];
   readonly requestedOutputs: readonly string[];
-}
-
-/** `[request id: 7] `: stands before most messages about a request. */
-export function requestPrefix(id: string): string {
-  return `[request id: ${id === '' ? '<id_unknown>' : id}] `;
 }
 
 /** Validates a request. Throws a TritonError (INVALID_ARG) with the text of the first check that fails. */

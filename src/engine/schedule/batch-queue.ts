@@ -1,8 +1,8 @@
 import { MinHeap } from '../../base/min-heap.js';
 import { TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';
-import { requestPrefix } from '../request/validate-request.js';
 import type { Task } from './task.js';
 import { TaskLine } from './task-line.js';
 

@@ -2,7 +2,7 @@ import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
 import { Ring } from '../../base/ring.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { TritonError } from '../../protocol/error.js';
-import { requestPrefix } from '../request/validate-request.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import { BatchQueue, type QueueOptions } from './batch-queue.js';
 import { compatible } from './compatible.js';
 import type { InstanceRunner } from './instance-runner.js';

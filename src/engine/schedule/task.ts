@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.js';
 import type { ExecutionRequest, ExecutionResponse, Pace, SequenceState } from '../../contract/backend.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../../contract/request.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
+import type { FailureReason } from '../../contract/statistics.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
@@ -10,7 +11,6 @@ import type { RequestLog } from '../request/request-log.js';
 import { mapReshape } from '../request/reshape.js';
 import type { ValidatedRequest } from '../request/validate-request.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
-import type { FailureReason } from '../statistics/version-counters.js';
 import type { OrderSlot } from './ordered-responses.js';
 import type { TaskLine } from './task-line.js';
 

@@ -2,33 +2,16 @@
  * Metric families that models make themselves (spec: runtime, sections 7.5 and 8.8). Families and series are shared by
  * name and by labels, and live as long as one user holds them.
  */
+import type {
+  CustomFamily,
+  CustomSeries,
+  FamilyHandle,
+  MetricFamilies,
+  MetricHandle,
+  MetricKind,
+} from '../../contract/metrics.js';
 import { TritonError } from '../../protocol/error.js';
 import { isServerMetric } from './server-metric-names.js';
-
-/** Kinds of families, in the numbering of the Python module. */
-export const METRIC_KINDS = ['COUNTER', 'GAUGE', 'HISTOGRAM'] as const;
-
-/** Kind of a family. */
-export type MetricKind = (typeof METRIC_KINDS)[number];
-
-/** One series: its labels and its value, or the counts of a histogram. */
-export interface CustomSeries {
-  readonly labels: Readonly<Record<string, string>>;
-  /** Value of a counter or gauge, sum of a histogram's observations. */
-  readonly value: number;
-  /** Upper bounds of a histogram's buckets, ascending, without infinity; undefined for the other kinds. */
-  readonly bounds: readonly number[] | undefined;
-  /** Observations in each bucket alone, the one without bound last. */
-  readonly counts: readonly number[];
-}
-
-/** A family as the metrics endpoint shows it. */
-export interface CustomFamily {
-  readonly name: string;
-  readonly description: string;
-  readonly kind: MetricKind;
-  readonly series: readonly CustomSeries[];
-}
 
 const METRIC_NAME = /^(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -63,7 +46,7 @@ class Series implements CustomSeries {
 }
 
 /** The families of one server. */
-export class CustomMetrics {
+export class CustomMetrics implements MetricFamilies {
   readonly #families = new Map<string, Family>();
 
   /** All families, in the order of their making. */
@@ -88,12 +71,12 @@ export class CustomMetrics {
       throw new TritonError('INVALID_ARG', 'Family name already exists with different type');
     }
     family.users++;
-    return new FamilyHandle(family, () => this.#families.delete(name));
+    return new FamilyHold(family, () => this.#families.delete(name));
   }
 }
 
 /** A user's hold on a family. */
-export class FamilyHandle {
+class FamilyHold implements FamilyHandle {
   readonly #family: Family;
   readonly #remove: () => void;
   #released = false;
@@ -124,7 +107,7 @@ export class FamilyHandle {
       family.byLabels.set(key, series);
     }
     series.users++;
-    return new MetricHandle(family, series);
+    return new MetricHold(family, series);
   }
 
   /** Gives the hold up; the last one takes the family away. */
@@ -136,7 +119,7 @@ export class FamilyHandle {
 }
 
 /** A user's hold on a series, with the operations that its kind has. */
-export class MetricHandle {
+class MetricHold implements MetricHandle {
   readonly #family: Family;
   readonly #series: Series;
   #released = false;

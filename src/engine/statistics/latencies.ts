@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.js';
+import type { SummaryName } from '../../contract/statistics.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { LatencySummary } from './latency-summary.js';
 import { SeriesCounters } from './version-counters.js';
@@ -10,9 +11,6 @@ export interface LatencyOptions {
   /** Histograms of the time to the first response. */
   readonly firstResponse?: boolean;
 }
-
-/** Names of the summaries. Values are whole microseconds. */
-export type SummaryName = 'request' | 'queue' | 'input' | 'infer' | 'output' | 'cacheHit' | 'cacheMiss';
 
 /** Summaries of one version. */
 export type LatencySummaries = Readonly<Record<SummaryName, LatencySummary>>;

@@ -1,11 +1,4 @@
-/** The values of a summary at one moment. */
-export interface SummaryValues {
-  /** All observations since the model was loaded. */
-  readonly count: number;
-  readonly sum: number;
-  /** In the order of the wanted quantiles; NaN when nothing was observed within the window. */
-  readonly quantiles: readonly (readonly [quantile: number, value: number])[];
-}
+import type { SummaryValues } from '../../contract/statistics.js';
 
 /** Observations older than this no longer count for quantiles, in ms; the same window as the original's. */
 const WINDOW_MS = 60_000;

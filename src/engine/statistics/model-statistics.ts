@@ -1,6 +1,8 @@
 /** Counters of one load of a version: what `statistics` reports. What /metrics shows is counted along. */
-import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../../contract/engine.js';
-import { type FailureCounts, type FailureReason, SeriesCounters } from './version-counters.js';
+
+import type { FailureCounts, FailureReason } from '../../contract/statistics.js';
+import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../../protocol/management.js';
+import { SeriesCounters } from './version-counters.js';
 
 interface BatchEntry {
   count: number;

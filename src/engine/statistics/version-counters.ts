@@ -1,11 +1,6 @@
+import type { FailureCounts, SeriesCounters as ShownSeries } from '../../contract/statistics.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { LatencyHistogram, LatencySummaries } from './latencies.js';
-
-/** Why a request failed, as the failure metric labels it. */
-export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER';
-
-/** Failures by reason; they outlive the loaded version. */
-export type FailureCounts = Record<FailureReason, number>;
 
 /** Fresh failure counters. */
 export function newFailureCounts(): FailureCounts {
@@ -16,7 +11,7 @@ export function newFailureCounts(): FailureCounts {
  * What the metrics endpoint shows of a version under one set of labels. Counts and whole microseconds; each request's
  * time is truncated before it is added.
  */
-export class SeriesCounters {
+export class SeriesCounters implements ShownSeries {
   success = 0;
   inferenceCount = 0;
   executionCount = 0;

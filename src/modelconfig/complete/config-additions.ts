@@ -1,7 +1,8 @@
 /** What completing a configuration added to it, and why. */
+
+import type { FieldPath } from '../../contract/finding.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Field, MessageSchema } from '../../protocol/proto/schema.js';
-import type { FieldPath } from '../pbtxt/position-map.js';
 import { ENSEMBLE_PLATFORM } from './normalize.js';
 
 /** One value that the user did not write. */

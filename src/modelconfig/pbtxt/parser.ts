@@ -3,7 +3,7 @@
  * its messages and its positions. It stops at the first grammar error.
  */
 
-import type { Position } from '../../contract/finding.js';
+import type { FieldPath, Position } from '../../contract/finding.js';
 import {
   create,
   type EnumSchema,
@@ -13,7 +13,7 @@ import {
   type ScalarType,
   zeroOf,
 } from '../../protocol/proto/schema.js';
-import { type FieldPath, PositionMap } from './position-map.js';
+import { PositionMap } from './position-map.js';
 import { unescapeString } from './string-literal.js';
 import { Tokenizer } from './tokenizer.js';
 

@@ -1,7 +1,4 @@
-import type { Position } from '../../contract/finding.js';
-
-/** Path of a value in a message: field names, list indexes, map keys. `['input', 0, 'dims', 1]` */
-export type FieldPath = readonly (string | number | bigint)[];
+import type { FieldPath, Position } from '../../contract/finding.js';
 
 /** Where in a text the values of a message stand. */
 export class PositionMap {

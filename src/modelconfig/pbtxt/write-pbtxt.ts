@@ -1,3 +1,4 @@
+import type { FieldPath } from '../../contract/finding.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
 import {
   type EnumSchema,
@@ -6,7 +7,6 @@ import {
   type MessageSchema,
   zeroOf,
 } from '../../protocol/proto/schema.js';
-import type { FieldPath } from './position-map.js';
 import { escapeString } from './string-literal.js';
 
 type Message = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 /** Rules of the dynamic batcher (spec: model repository, section 4.3, rules 8 to 14). */
 
 import type { Faults } from '../../contract/fault.js';
+import type { FieldPath } from '../../contract/finding.js';
 import { type ModelConfig, type ModelQueuePolicy, TimeoutAction } from '../../protocol/proto/model-config.js';
-import type { FieldPath } from '../pbtxt/position-map.js';
 
 /** Checks `dynamic_batching`. */
 export function checkDynamicBatching(config: ModelConfig, faults: Faults): void {

@@ -1,13 +1,13 @@
 /** Rules of the sequence batcher (spec: model repository, section 4.3, rules 15 to 20, and section 4.6). */
 
 import type { Faults } from '../../contract/fault.js';
+import type { FieldPath } from '../../contract/finding.js';
 import {
   ControlKind,
   DataType,
   type ModelConfig,
   type ModelSequenceBatching,
 } from '../../protocol/proto/model-config.js';
-import type { FieldPath } from '../pbtxt/position-map.js';
 
 const BOOLEAN_KINDS = ['CONTROL_SEQUENCE_START', 'CONTROL_SEQUENCE_END', 'CONTROL_SEQUENCE_READY'] as const;
 const CORRID = 'CONTROL_SEQUENCE_CORRID';

@@ -1,6 +1,7 @@
 /** Rules of inputs and outputs (spec: model repository, section 4.4). */
 
 import type { Faults } from '../../contract/fault.js';
+import type { FieldPath } from '../../contract/finding.js';
 import {
   DataType,
   InputFormat,
@@ -8,7 +9,6 @@ import {
   type ModelInput,
   type ModelOutput,
 } from '../../protocol/proto/model-config.js';
-import type { FieldPath } from '../pbtxt/position-map.js';
 
 const VARIABLE = -1n;
 const LARGEST_COUNT = 2n ** 63n - 1n;

@@ -1,7 +1,7 @@
 /** Files and folders of a local repository, with the server's error texts (spec: model repository, section 1.1). */
 import { readdir, stat } from 'node:fs/promises';
-import { getSystemErrorMap } from 'node:util';
-import { readRegularFile, UnreadableFileError } from '../../base/files/read-regular-file.js';
+import { readRegularFile } from '../../base/files/read-regular-file.js';
+import { systemText } from '../../base/files/system-text.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 
 /** Joins path segments with one `/` each; an absolute later segment is appended, it never replaces what is before. */
@@ -88,31 +88,6 @@ export async function readTextFile(path: string, maxBytes: number, atMost?: numb
     throw new TritonError('INTERNAL', `failed to open text file for read ${path}: ${systemText(cause)}`, { cause });
   }
 }
-
-/** The C library's words for a system error. */
-export function systemText(reason: unknown): string {
-  if (reason instanceof UnreadableFileError) return reason.reason;
-  const { code, errno } = reason as NodeJS.ErrnoException;
-  const known = code === undefined ? undefined : SYSTEM_TEXTS[code];
-  if (known !== undefined) return known;
-  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? code ?? String(reason);
-}
-
-const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-  EPERM: 'Operation not permitted',
-  EISDIR: 'Is a directory',
-  ENOTDIR: 'Not a directory',
-  EMFILE: 'Too many open files',
-  ENAMETOOLONG: 'File name too long',
-  ELOOP: 'Too many levels of symbolic links',
-  ENOSPC: 'No space left on device',
-  EPIPE: 'Broken pipe',
-  EAGAIN: 'Resource temporarily unavailable',
-  EIO: 'Input/output error',
-  EDQUOT: 'Disk quota exceeded',
-};
 
 /** Links that lead to a folder above would never end; deeper than this nothing is looked at. */
 const DEPTH_LIMIT = 32;

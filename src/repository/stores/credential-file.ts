@@ -1,7 +1,7 @@
 /** The file of credentials for several stores: TRITON_CLOUD_CREDENTIAL_PATH (spec: model repository, section 1.9). */
 import { readFile } from 'node:fs/promises';
+import { systemText } from '../../base/files/system-text.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { systemText } from '../files/local.js';
 import type { Environment } from './object-store.js';
 import { storeScheme } from './store-path.js';
 

@@ -1,8 +1,8 @@
 /** Who we are to Google: a file of credentials, the machine's own account, or nobody (spec: model repository, 1.9). */
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { systemText } from '../../base/files/system-text.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
-import { systemText } from '../files/local.js';
 import { httpRequest } from '../http/http-request.js';
 import { keptToken, postForm, type TokenSource } from './access-token.js';
 import type { Environment } from './object-store.js';

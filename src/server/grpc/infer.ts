@@ -1,7 +1,7 @@
 import type { ReadyModel } from '../../contract/engine.js';
 import type { InferenceResponse } from '../../contract/request.js';
-import { requestPrefix } from '../../engine/request/validate-request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import { decodeModelInferRequest } from '../../protocol/proto/infer-codec.js';
 import { cutText } from '../../transport/cut-text.js';

@@ -1,7 +1,7 @@
 import type { ReadyModel } from '../../contract/engine.js';
 import type { InferenceResponse } from '../../contract/request.js';
-import { requestPrefix } from '../../engine/request/validate-request.js';
 import { TritonError } from '../../protocol/error.js';
+import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import { cutText } from '../../transport/cut-text.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../context/server-context.js';

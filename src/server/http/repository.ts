@@ -1,7 +1,7 @@
-import type { LoadParameters } from '../../contract/engine.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { jsonError } from '../../protocol/json/json-error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
+import type { LoadParameters } from '../../protocol/management.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../context/server-context.js';
 import { withOptionalBody } from './json-body.js';

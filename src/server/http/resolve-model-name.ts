@@ -1,5 +1,6 @@
-import type { InferenceEngine, LoadParameters } from '../../contract/engine.js';
+import type { InferenceEngine } from '../../contract/engine.js';
 import { TritonError } from '../../protocol/error.js';
+import type { LoadParameters } from '../../protocol/management.js';
 import type { HttpRoute } from './route.js';
 
 /** What makes a name need a second look: an escape, or a byte beyond ASCII (which reads as one character here). */

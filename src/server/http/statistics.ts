@@ -1,4 +1,4 @@
-import type { ModelStatistics, StatisticDuration } from '../../contract/engine.js';
+import type { ModelStatistics, StatisticDuration } from '../../protocol/management.js';
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../context/server-context.js';
 import { sendJson } from './respond.js';

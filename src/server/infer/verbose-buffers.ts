@@ -1,5 +1,6 @@
 import type { Log } from '../../base/log.js';
-import { nextAddress, type VerboseFront } from '../../engine/request/request-log.js';
+import type { VerboseFront } from '../../contract/request.js';
+import { nextAddress } from '../../engine/request/request-log.js';
 import type { Tensor } from '../../protocol/tensor.js';
 
 /** How a front end words its records: about a buffer that is used, and one that is given back. */

@@ -1,9 +1,9 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import path from 'node:path';
 import { isatty } from 'node:tty';
+import { systemText } from '../../base/files/system-text.js';
 import type { Log } from '../../base/log.js';
 import { jsonString } from '../../protocol/json/write-json.js';
-import { systemText } from '../../repository/files/local.js';
 import { formatPreamble, type LogFormat, type LogLevel } from './format.js';
 import { LineOutput } from './line-output.js';
 import { LAST_FLUSH_MS, processOutputs } from './process-outputs.js';

@@ -1,4 +1,4 @@
-import type { CustomFamily, CustomSeries, MetricKind } from '../../engine/statistics/custom-metrics.js';
+import type { CustomFamily, CustomSeries, MetricKind } from '../../contract/metrics.js';
 import { formatValue, histogramSeries, labelText } from './exposition.js';
 
 /** Text of the families of a kind that models made (spec: runtime, section 8.8); those without series are left out. */

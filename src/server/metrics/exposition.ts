@@ -1,5 +1,5 @@
 /** The text format of Prometheus as the original writes it (spec: runtime, section 8.1). */
-import type { SummaryValues } from '../../engine/statistics/latency-summary.js';
+import type { SummaryValues } from '../../contract/statistics.js';
 
 /** One line of a family: labels in their final form (`{a="b"}` or '') and the value. */
 export type Sample = readonly [labels: string, value: number];

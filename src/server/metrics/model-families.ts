@@ -1,5 +1,5 @@
 import type { ModelMetrics } from '../../contract/engine.js';
-import type { SummaryName } from '../../engine/statistics/latencies.js';
+import type { SummaryName } from '../../contract/statistics.js';
 import type { FamilyType } from './exposition.js';
 
 /** Counters of a loaded version. */

@@ -1,7 +1,7 @@
 import { getopt } from '../../base/options/getopt.js';
-import { otelOptions } from '../trace/otel-options.js';
 import type { ParseState } from './option-spec.js';
 import { OPTION_TABLE } from './option-table.js';
+import { otelOptions } from './otel-options.js';
 import { completeTraceConfig } from './parse-trace-config.js';
 import { BadOption, checkPort, parseInt32, parsePair } from './parse-value.js';
 import { defaultServerOptions, type OptionsDraft, type ServerOptions } from './server-options.js';

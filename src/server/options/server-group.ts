@@ -1,4 +1,4 @@
-import { PROTOCOL_VERSION } from '../../base/release.js';
+import { PROTOCOL_VERSION } from '../../base/package.js';
 import { isLogFormat, type LogFormat } from '../log/format.js';
 import { type OptionSpec, option, text } from './option-spec.js';
 import { BadOption, parseBool, parseByteLimit, parseInt32 } from './parse-value.js';

@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { PROTOCOL_VERSION } from '../../base/release.js';
+import { PROTOCOL_VERSION } from '../../base/package.js';
 import type { LogSettings } from '../log/server-log.js';
 
 /** How the set of served models changes while the server runs. */

@@ -1,8 +1,9 @@
 import { nowNs } from '../../base/clock.js';
 import type { EngineEvent, RequestTrace } from '../../contract/request-trace.js';
+import type { AttributeValue } from '../options/otel-options.js';
 import type { NextTraceId } from './file-trace.js';
 import type { FrontEvent, FrontTrace } from './front-trace.js';
-import { type AttributeValue, Span } from './span.js';
+import { Span } from './span.js';
 import type { SpanExporter } from './span-exporter.js';
 import { type SpanContext, traceContextJson } from './trace-context.js';
 import type { TraceSetting } from './trace-setting.js';

@@ -1,6 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import type { Log } from '../../base/log.js';
-import type { OtelOptions } from './otel-options.js';
+import type { OtelOptions } from '../options/otel-options.js';
 import { attributeList } from './span.js';
 
 /** A collector that does not answer is given up after this time, in ms (OpenTelemetry's default). */

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { AttributeValue } from '../options/otel-options.js';
 import type { SpanContext } from './trace-context.js';
-
-/** Value of an attribute. */
-export type AttributeValue = string | number;
 
 /** Nanoseconds between the epoch and the zero of engine/clock.ts. */
 const EPOCH_NS =

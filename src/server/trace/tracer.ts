@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.js';
+import { otelOptions } from '../options/otel-options.js';
 import type { TraceOptions } from '../options/server-options.js';
 import { FileTrace } from './file-trace.js';
 import type { FrontTrace } from './front-trace.js';
-import { otelOptions } from './otel-options.js';
 import { type OtelSink, OtelTrace } from './otel-trace.js';
 import { SpanExporter } from './span-exporter.js';
 import { readTraceContext } from './trace-context.js';

@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { SHIPPED_MODELS } from '../../base/package.js';
 import { TritonError } from '../../protocol/error.js';
-import { SHIPPED_MODELS } from '../init-repository.js';
 import { type FetchOptions, fetchModel } from './fetch-model.js';
 import type { PublishedModel } from './published-models.js';
 

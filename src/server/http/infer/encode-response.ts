@@ -1,11 +1,12 @@
 /** Response of the engine -> body of an infer response over HTTP (spec: wire protocol, sections 3.3 and 3.7). */
+
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceResponse } from '../../../contract/request.js';
 import { BodyBuilder } from '../../../protocol/infer/body-builder.js';
-import { jsonDouble, jsonString } from '../../../protocol/json/write-json.js';
+import { jsonParameters } from '../../../protocol/infer/write-parameters.js';
+import { jsonString } from '../../../protocol/json/write-json.js';
 import { writeTensorData } from '../../../protocol/json/write-tensor-data.js';
 import { atOnce, type Steps } from '../../../protocol/steps.js';
-import type { Parameters, ParameterValue } from '../../../protocol/tensor.js';
 import { toOutputFormSteps } from '../../infer/encode-output.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
 
@@ -58,21 +59,4 @@ export function* encodeHttpInferResponseSteps(
   }
   body.text(']}');
   return body.finish();
-}
-
-/** Parameters as a JSON object. */
-export function jsonParameters(parameters: Parameters): string {
-  return `{${parameters.map(([name, value]) => `${jsonString(name)}:${jsonParameter(value)}`).join(',')}}`;
-}
-
-/** One parameter's value as JSON. */
-export function jsonParameter(value: ParameterValue): string {
-  switch (typeof value) {
-    case 'string':
-      return jsonString(value);
-    case 'number':
-      return jsonDouble(value);
-    default:
-      return String(value);
-  }
 }

@@ -8,6 +8,7 @@ import { readCustomParameter } from '../../../protocol/infer/http-parameters.js'
 import { readBytesElements, readElements } from '../../../protocol/infer/json-data.js';
 import { inputExists, NO_SETTINGS } from '../../../protocol/infer/parameters.js';
 import { checkJsonSize } from '../../../protocol/infer/shape-limits.js';
+import { jsonParameter } from '../../../protocol/infer/write-parameters.js';
 import { prefixed, withPrefix } from '../../../protocol/json/json-error.js';
 import { type JsonValue, parseJsonSteps } from '../../../protocol/json/json-value.js';
 import { jsonString } from '../../../protocol/json/write-json.js';
@@ -15,7 +16,6 @@ import { jsonTensorData, writeTensorData } from '../../../protocol/json/write-te
 import { atOnce, type Steps } from '../../../protocol/steps.js';
 import type { ParameterValue, Tensor, TensorMetadata } from '../../../protocol/tensor.js';
 import type { DecodeOptions } from '../../infer/output-form.js';
-import { jsonParameter } from './encode-response.js';
 
 /** The keyword whose members are mapped like those of the body. */
 const NESTED = 'parameters';

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
-import type { AttributeValue } from './span.js';
+import { packageVersion } from '../../base/package.js';
+
+/** Value of an attribute of a span. */
+export type AttributeValue = string | number;
 
 /** Where spans go and how they are batched (spec: runtime, section 9.1). */
 export interface OtelOptions {
@@ -75,9 +77,4 @@ function pairs(text = ''): [string, string][] {
       return [[part.slice(0, at).trim(), value]];
     }
   });
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
