@@ -2,9 +2,9 @@ import { endBySignal, endNow } from '../base/process-end.js';
 import { processOutputs } from '../server/log/process-outputs.js';
 import { resolveOptions } from '../server/options/resolve-options.js';
 import { USAGE_LINE, usageText } from '../server/options/usage.js';
-import { StopRequest } from '../server/stop-request.js';
-import { tuneHeap } from '../server/tune-heap.js';
-import { watchSignals } from '../server/watch-signals.js';
+import { tuneHeap } from '../server/start/tune-heap.js';
+import { StopRequest } from '../server/stop/stop-request.js';
+import { watchSignals } from '../server/stop/watch-signals.js';
 import type { Command } from './main.js';
 
 /** After the server has stopped the program may take so long to end by itself, in ms. */

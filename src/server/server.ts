@@ -2,6 +2,7 @@ import { RequestMemory } from '../engine/request/request-memory.js';
 import { TritonError } from '../protocol/error.js';
 import { ByteBudget } from '../transport/byte-budget.js';
 import { LogSettingsStore } from './context/log-settings.js';
+import type { ServedEngine } from './context/served-engine.js';
 import type { ServerContext } from './context/server-context.js';
 import { serverMetadata } from './context/server-metadata.js';
 import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
@@ -14,13 +15,12 @@ import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import { GRPC_MAX_MESSAGE_BYTES } from './options/option-table.js';
 import type { ServerOptions } from './options/server-options.js';
-import { isEmptyRepository, repositoryHint } from './repository-help.js';
-import type { ServedEngine } from './served-engine.js';
 import { ServerSharedMemory } from './shared-memory/regions.js';
-import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './shutdown.js';
-import { startEngine } from './start-engine.js';
-import { logEngineTables, logOptionTable } from './startup-tables.js';
-import type { StopRequest } from './stop-request.js';
+import { isEmptyRepository, repositoryHint } from './start/repository-help.js';
+import { startEngine } from './start/start-engine.js';
+import { logEngineTables, logOptionTable } from './start/startup-tables.js';
+import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './stop/shutdown.js';
+import type { StopRequest } from './stop/stop-request.js';
 import { Tracer } from './trace/tracer.js';
 
 /** A server that listens. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { serverReflection } from '../../src/server/grpc/reflection.js';
+import { serverReflection } from '../../src/server/grpc/handlers/reflection.js';
 import { ByteBudget } from '../../src/transport/byte-budget.js';
 import {
   type GrpcCall,

@@ -3,7 +3,7 @@ import { serveGrpc } from '../../transport/grpc/serve-grpc.js';
 import type { ServerContext } from '../context/server-context.js';
 import { Endpoint } from '../listen/endpoint.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
-import { grpcMethods } from './methods.js';
+import { grpcMethods } from './endpoints.js';
 
 /** The gRPC endpoint and what must be told to its streams before it stops. */
 export interface GrpcEndpoint {

@@ -1,8 +1,8 @@
 import type { Http1Reply, Http1Request } from '../../transport/http1/http1-api.js';
 import type { ServerContext } from '../context/server-context.js';
-import { openApiDocument } from './openapi-document.js';
-import { sendJson } from './respond.js';
-import type { HttpRoute } from './route.js';
+import { sendJson } from './message/respond.js';
+import { openApiDocument } from './openapi/document.js';
+import type { HttpRoute } from './route/route.js';
 
 /** `/openapi.json`: the document that describes the others. */
 export function openApi(context: ServerContext, _route: HttpRoute, _request: Http1Request, reply: Http1Reply): void {

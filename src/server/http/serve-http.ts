@@ -4,21 +4,21 @@ import type { Http1Handler, Http1Reply, Http1Request } from '../../transport/htt
 import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import type { ServerContext } from '../context/server-context.js';
 import { Endpoint, type ServeSocket } from '../listen/endpoint.js';
-import { modelConfig } from './config.js';
-import { withCors } from './cors.js';
-import { generate, generateStream } from './generate.js';
-import { modelReady, serverHealth } from './health.js';
-import { infer } from './infer.js';
-import { logging } from './logging.js';
-import { modelMetadata, serverMetadata } from './metadata.js';
+import { modelConfig } from './handlers/config.js';
+import { generate, generateStream } from './handlers/generate.js';
+import { modelReady, serverHealth } from './handlers/health.js';
+import { infer } from './handlers/infer.js';
+import { logging } from './handlers/logging.js';
+import { modelMetadata, serverMetadata } from './handlers/metadata.js';
+import { repositoryIndex, repositoryLoad, repositoryUnload } from './handlers/repository.js';
+import { sharedMemoryRegister, sharedMemoryStatus, sharedMemoryUnregister } from './handlers/shared-memory.js';
+import { statistics } from './handlers/statistics.js';
+import { traceSetting } from './handlers/trace.js';
+import { withCors } from './message/cors.js';
+import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './message/respond.js';
 import { openApi } from './openapi.js';
-import { repositoryIndex, repositoryLoad, repositoryUnload } from './repository.js';
-import { resolveModelName } from './resolve-model-name.js';
-import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './respond.js';
-import { AREA_RULES, type HttpArea, type HttpRoute, routeOf } from './route.js';
-import { sharedMemoryRegister, sharedMemoryStatus, sharedMemoryUnregister } from './shared-memory.js';
-import { statistics } from './statistics.js';
-import { traceSetting } from './trace.js';
+import { resolveModelName } from './route/resolve-model-name.js';
+import { AREA_RULES, type HttpArea, type HttpRoute, routeOf } from './route/route.js';
 
 /** Answers one request of an area. Throws a TritonError for the answer of the area's error type. */
 export type AreaHandler = (context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply) => void;

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context/server-context.js';
-import { errorBody, JSON_HEADERS } from '../http/respond.js';
+import { errorBody, JSON_HEADERS } from '../http/message/respond.js';
 import { httpSocket } from '../http/serve-http.js';
 import { Endpoint } from '../listen/endpoint.js';
 import type { ServerMetrics } from './server-metrics.js';

@@ -1,0 +1,41 @@
+import type { ServedEngine } from '../context/served-engine.js';
+import type { ServerMetadata } from '../context/server-metadata.js';
+import type { ServerLog } from '../log/server-log.js';
+import type { ServerOptions } from '../options/server-options.js';
+
+/** Agents, backends and models: shown when an engine could be made (spec: model repositories, section 8.7). */
+export function logEngineTables(log: ServerLog, engine: ServedEngine): void {
+  log.table(['Repository Agent', 'Path'], []);
+  const backends = engine.backendRows().map(({ name, path, config }) => [name, path, config]);
+  log.table(['Backend', 'Path', 'Config'], backends);
+  const models = engine.modelRows().map(({ name, version, status }) => [name, version, status]);
+  log.table(['Model', 'Version', 'Status'], models);
+}
+
+/** The options in force. */
+export function logOptionTable(log: ServerLog, options: ServerOptions, metadata: ServerMetadata): void {
+  const bit = (value: boolean): string => (value ? '1' : '0');
+  const resources = options.rateLimitResources
+    .map(({ name, count, device }) => `{"name":"${name}", "count":${count} "device":${device}}`)
+    .sort();
+  log.table(
+    ['Option', 'Value'],
+    [
+      ['server_id', metadata.name],
+      ['server_version', metadata.version],
+      ['server_extensions', metadata.extensions.join(' ')],
+      ...options.repositories.map((path, index) => [`model_repository_path[${index}]`, path]),
+      ['model_control_mode', `MODE_${options.modelControlMode.toUpperCase()}`],
+      ...[...options.loadModels].sort().map((name, index) => [`startup_models_${index}`, name]),
+      ['strict_model_config', bit(!options.autoComplete)],
+      ['model_config_name', options.modelConfigName],
+      ['rate_limit', options.rateLimit ? 'EXEC_COUNT' : 'OFF'],
+      ...resources.map((text, index) => [`rate_limit_resource[${index}]`, text]),
+      ['pinned_memory_pool_byte_size', String(options.pinnedMemoryPoolBytes)],
+      ['min_supported_compute_capability', options.minComputeCapability.toFixed(1)],
+      ['strict_readiness', bit(options.strictReadiness)],
+      ['exit_timeout', String(options.exitTimeoutSeconds)],
+      ['cache_enabled', bit(options.cacheConfig.length > 0)],
+    ],
+  );
+}

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { TritonError } from '../../protocol/error.js';
+import type { ServedEngine } from '../context/served-engine.js';
+import type { Endpoint } from '../listen/endpoint.js';
+import type { ServerLog } from '../log/server-log.js';
+
+/** What the engine is left of the exit timeout, in ms; a third of it where that is less. */
+const ENGINE_SHARE_MS = 5000;
+
+const EXPIRED = 'Exit timeout expired. Exiting immediately.';
+
+/** Milliseconds between looks at what is still open. */
+const LOOK_MS = 10;
+
+/** The endpoints of a server that stops. */
+export interface StoppingEndpoints {
+  readonly http: Endpoint | undefined;
+  readonly grpc: Endpoint | undefined;
+  readonly metrics: Endpoint | undefined;
+  /** Open inference streams take no more requests and end when theirs are answered. */
+  endStreams(): void;
+}
+
+/** The time that a stop may take, counted down for all its phases together. */
+export class CountDown {
+  readonly #end: number;
+  /** What the engine is left of it to end its models, in ms, whatever connections do. */
+  readonly engineShareMs: number;
+
+  constructor(seconds: number) {
+    this.#end = performance.now() + seconds * 1000;
+    this.engineShareMs = Math.min(ENGINE_SHARE_MS, (seconds * 1000) / 3);
+  }
+
+  get leftMs(): number {
+    return Math.max(0, this.#end - performance.now());
+  }
+
+  /** Whole seconds, as the log shows them. */
+  get seconds(): number {
+    return Math.ceil(this.leftMs / 1000);
+  }
+
+  /** Calls `report` now and each second until `done`; resolves to false when no more than the engine's share is left before. */
+  async until(done: () => boolean, report: () => void): Promise<boolean> {
+    for (;;) {
+      if (done()) return true;
+      report();
+      const leftMs = this.leftMs - this.engineShareMs;
+      if (leftMs <= 0) return false;
+      const second = performance.now() + Math.min(1000, leftMs);
+      while (performance.now() < second && !done()) await delay(LOOK_MS);
+    }
+  }
+}
+
+/**
+ * Lets sequences that have begun end: the server is not ready any more and accepts no connections, but requests of these
+ * sequences on connections that are open are served on, for as long as the stop may take.
+ */
+export async function finishSequences(
+  endpoints: StoppingEndpoints,
+  engine: ServedEngine,
+  log: ServerLog,
+  countDown: CountDown,
+): Promise<void> {
+  engine.leave();
+  if (engine.liveSequences === 0) return;
+  const clients = [endpoints.http, endpoints.grpc].filter((endpoint) => endpoint !== undefined);
+  for (const endpoint of clients) endpoint.close();
+  const done = (): boolean =>
+    engine.liveSequences === 0 || clients.every(({ connectionCount }) => connectionCount === 0);
+  await countDown.until(done, () => reportConnections(endpoints, log, countDown));
+}
+
+/**
+ * Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. Resolves to false
+ * when that cut requests off which the engine had not answered.
+ */
+export async function stopEndpoints(
+  endpoints: StoppingEndpoints,
+  engine: ServedEngine,
+  log: ServerLog,
+  countDown: CountDown,
+): Promise<boolean> {
+  const { http, grpc, metrics } = endpoints;
+  const all = [grpc, http, metrics].filter((endpoint) => endpoint !== undefined);
+  endpoints.endStreams();
+  const stopped = Promise.all(all.map((endpoint) => endpoint.stop()));
+  const done = (): boolean => all.every((endpoint) => endpoint.connectionCount === 0);
+  let answered = true;
+  if (!(await countDown.until(done, () => reportConnections(endpoints, log, countDown)))) {
+    answered = engine.inFlight === 0;
+    if (!answered) log.error(`failed to stop server: Internal - ${EXPIRED}`);
+    for (const endpoint of all) endpoint.destroy();
+  }
+  await stopped;
+  return answered;
+}
+
+function reportConnections({ http, grpc }: StoppingEndpoints, log: ServerLog, countDown: CountDown): void {
+  const counts: [number, string][] = [
+    [http?.connectionCount ?? 0, 'HTTP service connections'],
+    [grpc?.connectionCount ?? 0, 'gRPC service connections and inference handlers'],
+  ];
+  for (const [count, what] of counts) {
+    if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${what}`);
+  }
+}
+
+/** Ends the engine; false when something was still in flight at the end of the time. */
+export async function stopEngine(engine: ServedEngine, log: ServerLog, countDown: CountDown): Promise<boolean> {
+  try {
+    await engine.stop(countDown.leftMs);
+    return true;
+  } catch (reason) {
+    const error = TritonError.from(reason);
+    log.error(`failed to stop server: ${error.codeText} - ${error.message}`);
+    return false;
+  }
+}
