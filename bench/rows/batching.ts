@@ -3,7 +3,7 @@ import path from 'node:path';
 import { nowNs, SYSTEM_CLOCK } from '../../src/base/clock.js';
 import { silentLog } from '../../src/base/log.js';
 import type { BackendInstance, ExecutionTimes } from '../../src/contract/backend.js';
-import { createScheduler } from '../../src/engine/models/create-scheduler.js';
+import { createScheduler } from '../../src/engine/models/version/create-scheduler.js';
 import { validateRequest } from '../../src/engine/request/validate-request.js';
 import { InstanceRunner } from '../../src/engine/schedule/instance-runner.js';
 import { Task, type TaskOwner } from '../../src/engine/schedule/task.js';

@@ -1,7 +1,7 @@
 import { silentLog } from '../../src/base/log.js';
 import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../src/contract/backend.js';
 import type { InferenceRequest } from '../../src/contract/request.js';
-import { createScheduler } from '../../src/engine/models/create-scheduler.js';
+import { createScheduler } from '../../src/engine/models/version/create-scheduler.js';
 import { validateRequest } from '../../src/engine/request/validate-request.js';
 import { InstanceRunner } from '../../src/engine/schedule/instance-runner.js';
 import type { Scheduler } from '../../src/engine/schedule/scheduler.js';

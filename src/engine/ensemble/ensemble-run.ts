@@ -4,7 +4,7 @@ import type { InferenceRequest, InferenceResponse } from '../../contract/request
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { LoadedModel } from '../models/loaded-model.js';
+import type { LoadedModel } from '../models/version/loaded-model.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { adaptBatch } from './adapt-batch.js';

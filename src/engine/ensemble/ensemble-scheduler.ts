@@ -1,6 +1,6 @@
 import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
-import type { LoadedModel } from '../models/loaded-model.js';
+import type { LoadedModel } from '../models/version/loaded-model.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';

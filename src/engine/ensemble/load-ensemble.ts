@@ -9,7 +9,7 @@ import { initFileFaults } from '../../repository/load/model-file-faults.js';
 import { finishConfig } from '../../repository/load/prepare-load.js';
 import { behindCache } from '../cache/caching-scheduler.js';
 import type { LocalCache } from '../cache/local-cache.js';
-import { LoadedModel, nextLoadNumber } from '../models/loaded-model.js';
+import { LoadedModel, nextLoadNumber } from '../models/version/loaded-model.js';
 import type { EngineOptions } from '../options/engine-options.js';
 import { newSeries } from '../statistics/latencies.js';
 import { ModelStatistics } from '../statistics/model-statistics.js';

@@ -1,6 +1,6 @@
 import { TritonError } from '../../protocol/error.js';
-import type { LoadedModel } from './loaded-model.js';
 import type { ModelRecord } from './model-record.js';
+import type { LoadedModel } from './version/loaded-model.js';
 
 /** The READY version that a request means (`version` '' = the latest); undefined when there is none. */
 export function findReady(record: ModelRecord | undefined, version: string): LoadedModel | undefined {

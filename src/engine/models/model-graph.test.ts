@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { ModelGraph } from './model-graph.js';
-import { type ModelPlace, modelId } from './model-place.js';
+import { type ModelPlace, modelId } from './poll/model-place.js';
 
 const place = (name: string, namespace = ''): ModelPlace => ({
   id: modelId(namespace, name),

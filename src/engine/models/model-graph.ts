@@ -2,8 +2,8 @@ import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { checkEnsembleGraph, type Member } from '../../repository/load/ensemble-graph.js';
-import { type ModelPlace, modelId } from './model-place.js';
 import type { ModelRecord } from './model-record.js';
+import { type ModelPlace, modelId } from './poll/model-place.js';
 
 interface Node {
   readonly place: ModelPlace;

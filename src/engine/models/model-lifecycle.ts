@@ -3,12 +3,12 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { selectVersions } from '../../repository/load/versions.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import { requireReady } from './find-ready.js';
-import { cancellable, LoadCancelled } from './load-cancelled.js';
-import { countInstances, type LoadContext, loadVersion } from './load-version.js';
-import type { LoadedModel } from './loaded-model.js';
 import { ModelRecord, UNLOADED } from './model-record.js';
 import { Semaphore } from './semaphore.js';
-import { updatableInPlace, updateInstances } from './update-instances.js';
+import { cancellable, LoadCancelled } from './version/load-cancelled.js';
+import { countInstances, type LoadContext, loadVersion } from './version/load-version.js';
+import type { LoadedModel } from './version/loaded-model.js';
+import { updatableInPlace, updateInstances } from './version/update-instances.js';
 
 /** Loads at the same time when the options do not say. */
 const DEFAULT_LOAD_THREADS = 4;

@@ -4,17 +4,17 @@ import type { IndexEntry, LoadParameters } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { FindModel } from '../ensemble/ensemble-scheduler.js';
 import type { EngineOptions } from '../options/engine-options.js';
-import { writeFileOverride } from './file-override.js';
 import { requireReady } from './find-ready.js';
-import { LoadCancelled } from './load-cancelled.js';
 import { ModelGraph } from './model-graph.js';
 import { type EngineContext, ModelLifecycle } from './model-lifecycle.js';
-import type { ModelPlace } from './model-place.js';
-import { type Polled, pollPlace } from './model-poller.js';
 import type { ModelRecord } from './model-record.js';
-import { unchangedVersions } from './modification-times.js';
+import { writeFileOverride } from './poll/file-override.js';
+import type { ModelPlace } from './poll/model-place.js';
+import { type Polled, pollPlace } from './poll/model-poller.js';
+import { unchangedVersions } from './poll/modification-times.js';
+import { Repositories } from './poll/repositories.js';
 import { PolledModels } from './polled-models.js';
-import { Repositories } from './repositories.js';
+import { LoadCancelled } from './version/load-cancelled.js';
 
 /** A load goes on for so long, in ms, when another one of the same model with other files or another configuration came. */
 const OUTDATED_LOAD_MS = 5000;

@@ -1,6 +1,6 @@
 import type { ModelState } from '../../protocol/management.js';
 import { VersionCounters } from '../statistics/version-counters.js';
-import type { LoadedModel } from './loaded-model.js';
+import type { LoadedModel } from './version/loaded-model.js';
 
 /** Reason of a version that was unloaded in an orderly manner. */
 export const UNLOADED = 'unloaded';

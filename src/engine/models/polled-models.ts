@@ -2,10 +2,10 @@ import type { Log } from '../../base/log.js';
 import { TritonError } from '../../protocol/error.js';
 import { removeFetchedFolder } from '../../repository/stores/fetched-folders.js';
 import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
-import { removeFileOverride } from './file-override.js';
-import type { ModelPlace } from './model-place.js';
-import type { Polled } from './model-poller.js';
-import { isModified, type ModificationTimes, modificationTimes } from './modification-times.js';
+import { removeFileOverride } from './poll/file-override.js';
+import type { ModelPlace } from './poll/model-place.js';
+import type { Polled } from './poll/model-poller.js';
+import { isModified, type ModificationTimes, modificationTimes } from './poll/modification-times.js';
 
 /** What was polled of a model when it was loaded last. */
 export interface ModelInfo {

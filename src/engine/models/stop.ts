@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.js';
 import { TritonError } from '../../protocol/error.js';
-import { endHung } from './end-hung.js';
-import type { LoadedModel } from './loaded-model.js';
 import type { ModelManager } from './model-manager.js';
+import { endHung } from './version/end-hung.js';
+import type { LoadedModel } from './version/loaded-model.js';
 
 /** What stopping needs. */
 export interface StopContext {

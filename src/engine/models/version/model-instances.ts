@@ -1,11 +1,11 @@
-import type { Log } from '../../base/log.js';
-import type { BackendInstance, BackendModel, InstanceSpec } from '../../contract/backend.js';
-import { instanceName } from '../../modelconfig/complete/normalize.js';
-import { TritonError } from '../../protocol/error.js';
-import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../protocol/proto/model-config.js';
-import { InstanceRunner } from '../schedule/instance-runner.js';
-import type { LimitedInstance, LimitedSpec, RateLimiter } from '../schedule/rate-limiter.js';
-import type { ModelStatistics } from '../statistics/model-statistics.js';
+import type { Log } from '../../../base/log.js';
+import type { BackendInstance, BackendModel, InstanceSpec } from '../../../contract/backend.js';
+import { instanceName } from '../../../modelconfig/complete/normalize.js';
+import { TritonError } from '../../../protocol/error.js';
+import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../../protocol/proto/model-config.js';
+import { InstanceRunner } from '../../schedule/instance-runner.js';
+import type { LimitedInstance, LimitedSpec, RateLimiter } from '../../schedule/rate-limiter.js';
+import type { ModelStatistics } from '../../statistics/model-statistics.js';
 
 /** An instance that a configuration asks for. */
 export interface PlannedInstance {

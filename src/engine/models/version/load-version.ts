@@ -1,38 +1,38 @@
 /** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
 
-import type { BackendRegistry } from '../../backends/registry.js';
-import { nowNs } from '../../base/clock.js';
-import type { Backend, BackendHost, BackendOptions, ModelLocation } from '../../contract/backend.js';
-import { throwFirst } from '../../contract/fault.js';
+import type { BackendRegistry } from '../../../backends/registry.js';
+import { nowNs } from '../../../base/clock.js';
+import type { Backend, BackendHost, BackendOptions, ModelLocation } from '../../../contract/backend.js';
+import { throwFirst } from '../../../contract/fault.js';
 import {
   ENSEMBLE_PLATFORM,
   instanceCount,
   MAX_INSTANCES,
   normalizeInstanceGroups,
-} from '../../modelconfig/complete/normalize.js';
-import { compileModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { TritonError } from '../../protocol/error.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { joinPath } from '../../repository/files/local.js';
-import { readInitialStates } from '../../repository/load/initial-states.js';
-import { readLabels } from '../../repository/load/labels.js';
-import { initFileFaults } from '../../repository/load/model-file-faults.js';
+} from '../../../modelconfig/complete/normalize.js';
+import { compileModelPlan } from '../../../modelconfig/plan/model-plan.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import { joinPath } from '../../../repository/files/local.js';
+import { readInitialStates } from '../../../repository/load/initial-states.js';
+import { readLabels } from '../../../repository/load/labels.js';
+import { initFileFaults } from '../../../repository/load/model-file-faults.js';
 import {
   backendLibraryFaults,
   type CheckedConfig,
   finishConfig,
   optionalInputFaults,
   prepareInstances,
-} from '../../repository/load/prepare-load.js';
-import { behindCache } from '../cache/caching-scheduler.js';
-import type { LocalCache } from '../cache/local-cache.js';
-import type { FindModel } from '../ensemble/ensemble-scheduler.js';
-import { loadEnsemble } from '../ensemble/load-ensemble.js';
-import { type EngineOptions, unloadTimeoutMs } from '../options/engine-options.js';
-import type { RateLimiter } from '../schedule/rate-limiter.js';
-import { newSeries } from '../statistics/latencies.js';
-import { ModelStatistics } from '../statistics/model-statistics.js';
-import type { VersionCounters } from '../statistics/version-counters.js';
+} from '../../../repository/load/prepare-load.js';
+import { behindCache } from '../../cache/caching-scheduler.js';
+import type { LocalCache } from '../../cache/local-cache.js';
+import type { FindModel } from '../../ensemble/ensemble-scheduler.js';
+import { loadEnsemble } from '../../ensemble/load-ensemble.js';
+import { type EngineOptions, unloadTimeoutMs } from '../../options/engine-options.js';
+import type { RateLimiter } from '../../schedule/rate-limiter.js';
+import { newSeries } from '../../statistics/latencies.js';
+import { ModelStatistics } from '../../statistics/model-statistics.js';
+import type { VersionCounters } from '../../statistics/version-counters.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
 import { createScheduler } from './create-scheduler.js';
 import { cancellable } from './load-cancelled.js';

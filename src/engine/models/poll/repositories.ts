@@ -1,10 +1,10 @@
-import type { Log } from '../../base/log.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
-import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../../repository/files/local.js';
-import { isCode } from '../../repository/files/staged-folder.js';
-import { RemoteRepository } from '../../repository/stores/remote-repository.js';
-import { storeScheme } from '../../repository/stores/store-path.js';
-import type { EngineOptions } from '../options/engine-options.js';
+import type { Log } from '../../../base/log.js';
+import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../../../repository/files/local.js';
+import { isCode } from '../../../repository/files/staged-folder.js';
+import { RemoteRepository } from '../../../repository/stores/remote-repository.js';
+import { storeScheme } from '../../../repository/stores/store-path.js';
+import type { EngineOptions } from '../../options/engine-options.js';
 import { type ModelPlace, modelId } from './model-place.js';
 
 /** What a look at all repositories found. */

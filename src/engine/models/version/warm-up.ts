@@ -1,22 +1,22 @@
 /** Runs the warm-up samples of a configuration on every instance before the model is ready (spec: runtime, section 10). */
 import { randomBytes } from 'node:crypto';
-import { SYSTEM_CLOCK } from '../../base/clock.js';
-import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
-import type { Log } from '../../base/log.js';
-import type { InferenceRequest, RequestInput } from '../../contract/request.js';
-import { datatypeOfConfigValue, type ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { elementCount, elementSize } from '../../protocol/datatype.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
-import { requestPrefix } from '../../protocol/infer/request-prefix.js';
-import type { ModelConfig, WarmupInput } from '../../protocol/proto/model-config.js';
-import type { MessageOf } from '../../protocol/proto/schema.js';
-import type { Tensor } from '../../protocol/tensor.js';
-import { joinPath, readTextFile } from '../../repository/files/local.js';
-import { requireInside } from '../../repository/load/warmup.js';
-import { validateRequest } from '../request/validate-request.js';
-import type { InstanceRunner } from '../schedule/instance-runner.js';
-import { Task, type TaskOwner } from '../schedule/task.js';
-import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { SYSTEM_CLOCK } from '../../../base/clock.js';
+import { MAX_DATA_BYTES } from '../../../base/files/read-regular-file.js';
+import type { Log } from '../../../base/log.js';
+import type { InferenceRequest, RequestInput } from '../../../contract/request.js';
+import { datatypeOfConfigValue, type ModelPlan } from '../../../modelconfig/plan/model-plan.js';
+import { elementCount, elementSize } from '../../../protocol/datatype.js';
+import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { requestPrefix } from '../../../protocol/infer/request-prefix.js';
+import type { ModelConfig, WarmupInput } from '../../../protocol/proto/model-config.js';
+import type { MessageOf } from '../../../protocol/proto/schema.js';
+import type { Tensor } from '../../../protocol/tensor.js';
+import { joinPath, readTextFile } from '../../../repository/files/local.js';
+import { requireInside } from '../../../repository/load/warmup.js';
+import { validateRequest } from '../../request/validate-request.js';
+import type { InstanceRunner } from '../../schedule/instance-runner.js';
+import { Task, type TaskOwner } from '../../schedule/task.js';
+import type { ModelStatistics } from '../../statistics/model-statistics.js';
 
 /** What the warm-up needs of a version that is being loaded. */
 export interface WarmUpContext {

@@ -1,15 +1,15 @@
-import type { Clock } from '../../base/clock.js';
-import type { Log } from '../../base/log.js';
-import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import type { ModelConfig, ModelDynamicBatching } from '../../protocol/proto/model-config.js';
-import { PLAIN_QUEUE, type QueueOptions } from '../schedule/batch-queue.js';
-import { type BatchOptions, BatchScheduler } from '../schedule/batch-scheduler.js';
-import type { InstanceRunner } from '../schedule/instance-runner.js';
-import type { Scheduler } from '../schedule/scheduler.js';
-import { startDelay } from '../schedule/start-delay.js';
-import { SequenceScheduler } from '../sequence/sequence-scheduler.js';
-import { compileStates } from '../sequence/state-plan.js';
-import type { ModelStatistics } from '../statistics/model-statistics.js';
+import type { Clock } from '../../../base/clock.js';
+import type { Log } from '../../../base/log.js';
+import type { ModelPlan } from '../../../modelconfig/plan/model-plan.js';
+import type { ModelConfig, ModelDynamicBatching } from '../../../protocol/proto/model-config.js';
+import { PLAIN_QUEUE, type QueueOptions } from '../../schedule/batch-queue.js';
+import { type BatchOptions, BatchScheduler } from '../../schedule/batch-scheduler.js';
+import type { InstanceRunner } from '../../schedule/instance-runner.js';
+import type { Scheduler } from '../../schedule/scheduler.js';
+import { startDelay } from '../../schedule/start-delay.js';
+import { SequenceScheduler } from '../../sequence/sequence-scheduler.js';
+import { compileStates } from '../../sequence/state-plan.js';
+import type { ModelStatistics } from '../../statistics/model-statistics.js';
 
 /** What a scheduler works with. */
 export interface SchedulerParts {

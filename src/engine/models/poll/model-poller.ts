@@ -1,6 +1,6 @@
-import { TritonError } from '../../protocol/error.js';
-import { type PolledModel, pollModel } from '../../repository/load/poll-model.js';
-import type { EngineOptions } from '../options/engine-options.js';
+import { TritonError } from '../../../protocol/error.js';
+import { type PolledModel, pollModel } from '../../../repository/load/poll-model.js';
+import type { EngineOptions } from '../../options/engine-options.js';
 import type { ModelPlace } from './model-place.js';
 import { type ModificationTimes, modificationTimes } from './modification-times.js';
 

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GatedBackend, infer, int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
+import {
+  GatedBackend,
+  infer,
+  int32,
+  makeRequest,
+  settle,
+  startEngine,
+} from '../../../../test/support/engine-harness.js';
 
 const config = (groups: string, more = 'dynamic_batching {}') => `name: "m" backend: "gated" max_batch_size: 8
   input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] }

@@ -1,7 +1,7 @@
-import { throwFirst } from '../../contract/fault.js';
-import { configToJson } from '../../modelconfig/json/config-json.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { prepareInstances } from '../../repository/load/prepare-load.js';
+import { throwFirst } from '../../../contract/fault.js';
+import { configToJson } from '../../../modelconfig/json/config-json.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import { prepareInstances } from '../../../repository/load/prepare-load.js';
 import type { LoadContext } from './load-version.js';
 import type { LoadedModel } from './loaded-model.js';
 import {

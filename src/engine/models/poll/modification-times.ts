@@ -1,9 +1,9 @@
 /** What the files of a model were like: what tells a modified model from one that is loaded already. */
 import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Log } from '../../base/log.js';
-import { TritonError } from '../../protocol/error.js';
-import { joinPath, listDirectory, statError } from '../../repository/files/local.js';
+import type { Log } from '../../../base/log.js';
+import { TritonError } from '../../../protocol/error.js';
+import { joinPath, listDirectory, statError } from '../../../repository/files/local.js';
 
 /**
  * For each entry of a model's directory (`''` = the directory itself) a number that stands for the times, inodes and

@@ -1,4 +1,4 @@
-import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
+import type { RemoteRepository } from '../../../repository/stores/remote-repository.js';
 
 /** A model in one of the repositories. */
 export interface ModelPlace {

@@ -1,6 +1,6 @@
-import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../modelconfig/complete/default-max-batch-size.js';
-import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/load/prepare-load.js';
-import type { EngineOptions } from '../options/engine-options.js';
+import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../../modelconfig/complete/default-max-batch-size.js';
+import { DEFAULT_BACKEND_DIRECTORY } from '../../../repository/load/prepare-load.js';
+import type { EngineOptions } from '../../options/engine-options.js';
 
 /** Folder of the backends, as texts and tables show it. */
 export function backendDirectory(options: EngineOptions): string {

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from '../../base/clock.js';
+import { MAX_TIMER_MS } from '../../../base/clock.js';
 
 /** Looks at the repositories at once and then again and again (spec: model repository, section 8.1, mode poll). */
 export class PollLoop {

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeDirectories } from '../../base/files/make-directories.js';
-import { systemText } from '../../base/files/system-text.js';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../base/files/temporary-directory.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
-import type { LoadParameters } from '../../protocol/management.js';
+import { makeDirectories } from '../../../base/files/make-directories.js';
+import { systemText } from '../../../base/files/system-text.js';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../base/files/temporary-directory.js';
+import { invalidArg, TritonError } from '../../../protocol/error.js';
+import type { LoadParameters } from '../../../protocol/management.js';
 
 /** Prefix of the parameters that carry files. */
 const FILE_PREFIX = 'file:';
