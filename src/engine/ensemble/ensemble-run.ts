@@ -4,12 +4,12 @@ import type { InferenceRequest, InferenceResponse } from '../../contract/request
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import type { LoadedModel } from '../models/version/loaded-model.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { adaptBatch } from './adapt-batch.js';
 import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
 import { EMPTY, Frame } from './frame.js';
+import type { Member } from './member.js';
 import { type SequencePlace, sequenceParameters, sequencePlaceOf } from './sequence-parameters.js';
 import type { StepLimiter, WaitingStep } from './step-limiter.js';
 
@@ -31,7 +31,7 @@ export class EnsembleRun implements Pace {
   readonly #task: Task;
   readonly #outputs: readonly EnsembleOutput[];
   /** By step; undefined for steps that this request does not need. */
-  readonly #members: readonly (LoadedModel | undefined)[];
+  readonly #members: readonly (Member | undefined)[];
   readonly #onCounted = (inputNs: number, inferNs: number, outputNs: number) =>
     this.#stepCounted(inputNs, inferNs, outputNs);
   #inFlight = 0;
@@ -57,7 +57,7 @@ export class EnsembleRun implements Pace {
     owner: EnsembleOwner,
     task: Task,
     outputs: readonly EnsembleOutput[],
-    members: readonly (LoadedModel | undefined)[],
+    members: readonly (Member | undefined)[],
   ) {
     this.#owner = owner;
     this.#task = task;
@@ -109,7 +109,7 @@ export class EnsembleRun implements Pace {
   }
 
   /** Runs a step, where it is limited as soon as there is a place for it; while it waits it counts as in flight. */
-  #launch(step: StepPlan, member: LoadedModel, frame: Frame): void {
+  #launch(step: StepPlan, member: Member, frame: Frame): void {
     const limiter = this.#owner.limiters?.[step.index];
     if (limiter === undefined) {
       this.#send(step, member, frame);
@@ -140,7 +140,7 @@ export class EnsembleRun implements Pace {
   }
 
   /** Hands a step to its model; false when the model refuses it. */
-  #send(step: StepPlan, member: LoadedModel, frame: Frame): boolean {
+  #send(step: StepPlan, member: Member, frame: Frame): boolean {
     const task = this.#task;
     // A step that is not begun needs no model to refuse it.
     if (task.cancelled) {
@@ -178,7 +178,7 @@ export class EnsembleRun implements Pace {
     }
   }
 
-  #stepInputs(step: StepPlan, member: LoadedModel, frame: Frame): Tensor[] {
+  #stepInputs(step: StepPlan, member: Member, frame: Frame): Tensor[] {
     const inputs: Tensor[] = [];
     for (const { name, tensor } of step.inputs) {
       const value = frame.tensors[tensor];
@@ -208,7 +208,7 @@ export class EnsembleRun implements Pace {
   #stepResponded(
     handle: Task,
     step: StepPlan,
-    member: LoadedModel,
+    member: Member,
     origin: Frame,
     response: InferenceResponse | undefined,
     final: boolean,
@@ -224,7 +224,7 @@ export class EnsembleRun implements Pace {
 
   #answeredBy(
     step: StepPlan,
-    member: LoadedModel,
+    member: Member,
     origin: Frame,
     response: InferenceResponse | undefined,
     final: boolean,

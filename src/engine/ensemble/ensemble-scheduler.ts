@@ -1,15 +1,19 @@
 import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
-import type { LoadedModel } from '../models/version/loaded-model.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { type EnsemblePlan, selectOutputs } from './ensemble-plan.js';
 import { type EnsembleOwner, EnsembleRun } from './ensemble-run.js';
+import type { FindMember } from './member.js';
 import type { StepLimiter } from './step-limiter.js';
 
-/** The READY version that a step means; throws the errors of a request for it. */
-export type FindModel = (name: string, version: string) => LoadedModel;
+/** What an ensemble's scheduler works with. */
+export interface EnsembleSchedulerParts extends EnsembleOwner {
+  /** Names of all outputs: requests that name none carry this very list. */
+  readonly allNames: readonly string[];
+  readonly find: FindMember;
+}
 
 type Selection = ReturnType<typeof selectOutputs>;
 
@@ -19,7 +23,7 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
   readonly decoupled: boolean;
   readonly statistics: ModelStatistics;
   readonly limiters: readonly StepLimiter[] | undefined;
-  readonly #find: FindModel;
+  readonly #find: FindMember;
   /** By list of outputs as requests name them; the list of all outputs is always the same array. */
   readonly #selections = new Map<string, Selection>();
   readonly #allNames: readonly string[];
@@ -27,21 +31,14 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
   #inFlight = 0;
   #stopping = false;
 
-  constructor(
-    plan: EnsemblePlan,
-    allNames: readonly string[],
-    decoupled: boolean,
-    statistics: ModelStatistics,
-    find: FindModel,
-    limiters: readonly StepLimiter[] | undefined,
-  ) {
-    this.plan = plan;
-    this.decoupled = decoupled;
-    this.statistics = statistics;
-    this.#find = find;
-    this.limiters = limiters;
-    this.#allNames = allNames;
-    this.#all = selectOutputs(plan, allNames);
+  constructor(parts: EnsembleSchedulerParts) {
+    this.plan = parts.plan;
+    this.decoupled = parts.decoupled;
+    this.statistics = parts.statistics;
+    this.limiters = parts.limiters;
+    this.#find = parts.find;
+    this.#allNames = parts.allNames;
+    this.#all = selectOutputs(parts.plan, parts.allNames);
   }
 
   /** Requests that have not had their last answer. */

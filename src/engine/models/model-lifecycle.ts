@@ -1,7 +1,7 @@
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { selectVersions } from '../../repository/load/versions.js';
-import type { FindModel } from '../ensemble/ensemble-scheduler.js';
+import type { FindMember } from '../ensemble/member.js';
 import { requireReady } from './find-ready.js';
 import { ModelRecord, UNLOADED } from './model-record.js';
 import { Semaphore } from './semaphore.js';
@@ -30,7 +30,7 @@ export interface LoadRequest {
   /** Aborted when the load is given up. */
   readonly cancelled?: AbortSignal;
   /** How the steps of an ensemble find their models; absent = by name. */
-  readonly find?: FindModel;
+  readonly find?: FindMember;
 }
 
 /** A load on its way. */

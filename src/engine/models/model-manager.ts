@@ -2,7 +2,7 @@ import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { IndexEntry, LoadParameters } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { FindModel } from '../ensemble/ensemble-scheduler.js';
+import type { FindMember } from '../ensemble/member.js';
 import type { EngineOptions } from '../options/engine-options.js';
 import { requireReady } from './find-ready.js';
 import { ModelGraph } from './model-graph.js';
@@ -429,7 +429,7 @@ export class ModelManager {
   }
 
   /** An ensemble's configuration with the namespaces of its members ('' without any), and how it finds them there. */
-  #members(place: ModelPlace, config: ModelConfig): { config: ModelConfig; find?: FindModel } {
+  #members(place: ModelPlace, config: ModelConfig): { config: ModelConfig; find?: FindMember } {
     const scheduling = config.ensemble_scheduling;
     if (scheduling === undefined) return { config };
     const namespaced = (namespaceOf: (member: string) => string): ModelConfig => {
@@ -440,7 +440,7 @@ export class ModelManager {
     const places = new Map(
       scheduling.step.map(({ model_name: name }) => [name, this.#graph.resolve(place.id, name)] as const),
     );
-    const find: FindModel = (name, version) =>
+    const find: FindMember = (name, version) =>
       requireReady(this.lifecycle.records.get(places.get(name)?.id ?? name), name, version);
     return { config: namespaced((name) => places.get(name)?.namespace ?? ''), find };
   }

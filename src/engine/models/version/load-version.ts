@@ -1,4 +1,4 @@
-/** The second stage of a model's way into the server: loading one version (spec: model repository, section 4.1 C). */
+/** The second stage of a model's way into the server, after its configuration was polled: loading one version. */
 
 import type { BackendRegistry } from '../../../backends/registry.js';
 import { nowNs } from '../../../base/clock.js';
@@ -10,8 +10,7 @@ import {
   MAX_INSTANCES,
   normalizeInstanceGroups,
 } from '../../../modelconfig/complete/normalize.js';
-import { compileModelPlan } from '../../../modelconfig/plan/model-plan.js';
-import { TritonError } from '../../../protocol/error.js';
+import { compileModelPlan, type ModelPlan } from '../../../modelconfig/plan/model-plan.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { joinPath } from '../../../repository/files/local.js';
 import { readInitialStates } from '../../../repository/load/initial-states.js';
@@ -26,21 +25,26 @@ import {
 } from '../../../repository/load/prepare-load.js';
 import { behindCache } from '../../cache/caching-scheduler.js';
 import type { LocalCache } from '../../cache/local-cache.js';
-import type { FindModel } from '../../ensemble/ensemble-scheduler.js';
-import { loadEnsemble } from '../../ensemble/load-ensemble.js';
+import {
+  completeEnsemble,
+  createEnsembleScheduler,
+  ENSEMBLE_BACKEND,
+  ensembleLabels,
+} from '../../ensemble/ensemble-backend.js';
+import type { FindMember } from '../../ensemble/member.js';
 import { type EngineOptions, unloadTimeoutMs } from '../../options/engine-options.js';
 import type { RateLimiter } from '../../schedule/rate-limiter.js';
+import type { Scheduler } from '../../schedule/scheduler.js';
 import { newSeries } from '../../statistics/latencies.js';
 import { ModelStatistics } from '../../statistics/model-statistics.js';
 import type { VersionCounters } from '../../statistics/version-counters.js';
 import { backendDirectory, backendSettings } from './backend-settings.js';
-import { createScheduler } from './create-scheduler.js';
-import { cancellable } from './load-cancelled.js';
+import { completeByBackend } from './complete-by-backend.js';
+import { createScheduler, type SchedulerParts } from './create-scheduler.js';
 import { LoadedModel, nextLoadNumber } from './loaded-model.js';
 import {
   activeRunners,
   discardInstances,
-  killWhenCancelled,
   type ModelInstance,
   makeInstances,
   planInstances,
@@ -48,13 +52,10 @@ import {
 import type { ThreadBudget } from './thread-budget.js';
 import { warmUp } from './warm-up.js';
 
-/** How long the completion of a configuration may take when the options do not say, in seconds. */
-const DEFAULT_COMPLETION_SECONDS = 120;
-
 /** What a load needs of the engine. */
 export interface LoadContext {
   /** The READY version that a step of an ensemble means; throws the errors of a request for it. */
-  readonly find: FindModel;
+  readonly find: FindMember;
   readonly options: EngineOptions;
   readonly registry: BackendRegistry;
   readonly threads: ThreadBudget;
@@ -82,59 +83,23 @@ export interface VersionRequest {
 /** Loads one version. Throws the TritonError that becomes the version's reason; nothing stays behind then. */
 export async function loadVersion(context: LoadContext, request: VersionRequest): Promise<LoadedModel> {
   const start = nowNs();
-  const { options } = context;
+  const { options, limiter, cache } = context;
   const { log } = options;
-  if (request.config.platform === ENSEMBLE_PLATFORM) return await loadEnsemble(request, context, log);
-  const location: ModelLocation = {
-    modelDirectory: request.directory,
-    versionDirectory: joinPath(request.directory, request.version),
-    name: request.config.name,
-    version: request.version,
-  };
-  const backend = await findBackend(context, request.config, location);
-  const backendOptions: BackendOptions = {
-    config: new Map([
-      ...(backend.settingsOf === undefined ? [] : backendSettings(options, backend.settingsOf)),
-      ...backendSettings(options, backend.name),
-    ]),
-    autoComplete: options.autoComplete,
-    threadBudget: context.threads.cores,
-    log,
-    host: context.host,
-    ...(request.cancelled === undefined ? {} : { cancelled: request.cancelled }),
-  };
-  const host = { gpus: backend.gpus?.() ?? [] };
-  let config = passed(prepareInstances(request.config, host));
-  const completes = options.autoComplete && backend.autoComplete !== undefined;
-  if (options.autoComplete && backend.autoComplete !== undefined) {
-    const autoComplete = backend.autoComplete.bind(backend);
-    config = mergeCompleted(config, await complete(autoComplete, location, config, backendOptions, options));
-  }
-  config = passed(finishConfig(config, request.configProvided || completes));
-  throwFirst(await initFileFaults(request.directory, config));
-  throwFirst(optionalInputFaults(config, backend.supportsOptionalInputs ?? false));
-  const plan = compileModelPlan(config, request.version);
-  const labels = await readLabels(request.directory, config);
-
+  const { counters, cancelled } = request;
+  const { backend, location, backendOptions, config, plan, labels } = await prepareVersion(context, request);
+  const { decoupled } = plan;
   const planned = planInstances(config, context.threads.share);
   const backendModel = await backend.load(location, config, backendOptions);
-  const { counters } = request;
   const series = counters.acquire(config, () => newSeries(options.latencies, config, log));
   const statistics = new ModelStatistics(counters.failures, series);
-  const { limiter } = context;
   let instances: readonly ModelInstance[] = [];
   try {
-    const { cancelled } = request;
-    const { decoupled } = plan;
     instances = await makeInstances({ backendModel, statistics, decoupled, limiter, log, cancelled }, planned);
-    const runners = activeRunners(instances);
-    const warm = killWhenCancelled(instances, cancelled);
-    await warmUp({ config, plan, runners, statistics, modelDirectory: request.directory, log }).finally(warm);
+    await warmUp(instances, { config, plan, statistics, modelDirectory: request.directory, log }, cancelled);
     cancelled?.throwIfAborted();
-    const initialStates = await readInitialStates(request.directory, config);
-    const batcher = createScheduler({ config, plan, runners, statistics, initialStates, log });
+    const own = await schedulerFor(context, request, { config, plan, runners: activeRunners(instances), statistics });
     const loadNumber = nextLoadNumber();
-    const scheduler = behindCache(batcher, config, context.cache, { load: loadNumber, statistics, log });
+    const scheduler = behindCache(own, config, cache, { load: loadNumber, statistics, log });
     series.loadSeconds = (nowNs() - start) / 1e9;
     return new LoadedModel({
       config,
@@ -147,7 +112,7 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
       scheduler,
       log,
       loadNumber,
-      cache: context.cache,
+      cache,
       requestMemory: options.requestMemory,
       unloadTimeoutMs: unloadTimeoutMs(options),
     });
@@ -159,28 +124,73 @@ export async function loadVersion(context: LoadContext, request: VersionRequest)
   }
 }
 
-/** Has the backend complete a configuration, within the time that this may take. */
-async function complete(
-  autoComplete: NonNullable<Backend['autoComplete']>,
-  location: ModelLocation,
-  config: ModelConfig,
-  backendOptions: BackendOptions,
-  options: EngineOptions,
-): Promise<ModelConfig> {
-  const seconds = options.modelCompletionSeconds ?? DEFAULT_COMPLETION_SECONDS;
-  const late = new AbortController();
-  const text =
-    `the configuration of model '${config.name}' was not completed within ${seconds} s: complete it in config.pbtxt, or ` +
-    'allow more time with --model-completion-timeout';
-  const end = (): void => late.abort(new TritonError('UNAVAILABLE', text));
-  const timer = seconds === 0 ? undefined : setTimeout(end, seconds * 1000);
-  const { cancelled: load } = backendOptions;
-  const cancelled = load === undefined ? late.signal : AbortSignal.any([load, late.signal]);
-  try {
-    return await cancellable(autoComplete(location, config, { ...backendOptions, cancelled }), cancelled, () => {});
-  } finally {
-    clearTimeout(timer);
+/** A version whose configuration is complete and without faults. */
+interface PreparedVersion {
+  readonly backend: Backend;
+  readonly location: ModelLocation;
+  readonly backendOptions: BackendOptions;
+  readonly config: ModelConfig;
+  readonly plan: ModelPlan;
+  readonly labels: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Finds the backend, and completes and checks the configuration. */
+async function prepareVersion(context: LoadContext, request: VersionRequest): Promise<PreparedVersion> {
+  const { options, find } = context;
+  const { directory, version } = request;
+  const location: ModelLocation = {
+    modelDirectory: directory,
+    versionDirectory: joinPath(directory, version),
+    name: request.config.name,
+    version,
+  };
+  const backend = isEnsemble(request.config) ? ENSEMBLE_BACKEND : await findBackend(context, request.config, location);
+  const backendOptions = optionsFor(context, backend, request.cancelled);
+  let config = passed(prepareInstances(request.config, { gpus: backend.gpus?.() ?? [] }));
+  const completes = options.autoComplete && backend.autoComplete !== undefined;
+  const { modelCompletionSeconds } = options;
+  if (completes) {
+    config = await completeByBackend(backend, location, config, { ...backendOptions, modelCompletionSeconds });
   }
+  config = passed(finishConfig(config, request.configProvided || completes));
+  throwFirst(await initFileFaults(directory, config));
+  throwFirst(optionalInputFaults(config, backend.supportsOptionalInputs ?? false));
+  if (isEnsemble(config)) config = completeEnsemble(config, find);
+  const plan = compileModelPlan(config, version);
+  const ownLabels = await readLabels(directory, config);
+  const labels = isEnsemble(config) ? ensembleLabels(config, ownLabels, find) : ownLabels;
+  return { backend, location, backendOptions, config, plan, labels };
+}
+
+function isEnsemble({ platform }: ModelConfig): boolean {
+  return platform === ENSEMBLE_PLATFORM;
+}
+
+function optionsFor(context: LoadContext, backend: Backend, cancelled: AbortSignal | undefined): BackendOptions {
+  const { options, threads, host } = context;
+  return {
+    config: new Map([
+      ...(backend.settingsOf === undefined ? [] : backendSettings(options, backend.settingsOf)),
+      ...backendSettings(options, backend.name),
+    ]),
+    autoComplete: options.autoComplete,
+    threadBudget: threads.cores,
+    log: options.log,
+    host,
+    ...(cancelled === undefined ? {} : { cancelled }),
+  };
+}
+
+/** The scheduler that a configuration asks for. */
+async function schedulerFor(
+  { options, find }: LoadContext,
+  { directory }: VersionRequest,
+  parts: Pick<SchedulerParts, 'config' | 'plan' | 'runners' | 'statistics'>,
+): Promise<Scheduler> {
+  const { log } = options;
+  if (isEnsemble(parts.config)) return createEnsembleScheduler({ ...parts, log }, find);
+  const initialStates = await readInitialStates(directory, parts.config);
+  return createScheduler({ ...parts, initialStates, log });
 }
 
 /** Number of instances that a polled configuration will get, for the division of the cores. */
@@ -214,21 +224,4 @@ async function findBackend(context: LoadContext, config: ModelConfig, location: 
 function passed({ config, faults }: CheckedConfig): ModelConfig {
   throwFirst(faults);
   return config;
-}
-
-/** What a backend may change when it completes a configuration (spec: model repository, section 6.1). */
-function mergeCompleted(config: ModelConfig, completed: ModelConfig): ModelConfig {
-  const merged = { ...config };
-  merged.max_batch_size = completed.max_batch_size;
-  merged.input = completed.input;
-  merged.output = completed.output;
-  const scheduled = config.dynamic_batching ?? config.sequence_batching ?? config.ensemble_scheduling;
-  if (scheduled === undefined) {
-    merged.dynamic_batching = completed.dynamic_batching;
-    merged.sequence_batching = completed.sequence_batching;
-  }
-  if (completed.model_transaction_policy !== undefined) {
-    merged.model_transaction_policy = completed.model_transaction_policy;
-  }
-  return merged;
 }

@@ -8,6 +8,7 @@ import { TritonError } from '../../../protocol/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../../protocol/tensor.js';
 import type { LocalCache } from '../../cache/local-cache.js';
+import type { Member } from '../../ensemble/member.js';
 import { RequestLog } from '../../request/request-log.js';
 import type { RequestMemory } from '../../request/request-memory.js';
 import { validateRequest } from '../../request/validate-request.js';
@@ -49,7 +50,7 @@ export function nextLoadNumber(): number {
 }
 
 /** One loaded version of a model: takes requests, knows how many are on their way, ends in an orderly manner. */
-export class LoadedModel implements ReadyModel, TaskOwner {
+export class LoadedModel implements ReadyModel, Member, TaskOwner {
   readonly name: string;
   readonly version: string;
   readonly loadNumber: number;

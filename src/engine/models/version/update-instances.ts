@@ -4,14 +4,7 @@ import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { prepareInstances } from '../../../repository/load/prepare-load.js';
 import type { LoadContext } from './load-version.js';
 import type { LoadedModel } from './loaded-model.js';
-import {
-  activeRunners,
-  discardInstances,
-  killWhenCancelled,
-  type ModelInstance,
-  makeInstances,
-  planInstances,
-} from './model-instances.js';
+import { discardInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
 import { warmUp } from './warm-up.js';
 
 /** True when a loaded version can serve a new configuration without being loaded again (spec: model repository, 5.4). */
@@ -58,14 +51,11 @@ export async function updateInstances(
   const { backendModel, statistics, plan } = model;
   const { decoupled } = plan;
   const made = await makeInstances({ backendModel, statistics, decoupled, limiter, log, cancelled }, missing);
-  const warm = killWhenCancelled(made, cancelled);
   try {
-    await warmUp({ config, plan, runners: activeRunners(made), statistics, modelDirectory: directory, log });
+    await warmUp(made, { config, plan, statistics, modelDirectory: directory, log }, cancelled);
   } catch (reason) {
     await discardInstances(made, log);
     throw reason;
-  } finally {
-    warm();
   }
   const fresh = made[Symbol.iterator]();
   const instances = slots.map((slot): ModelInstance => ('spec' in slot ? fresh.next().value! : slot));

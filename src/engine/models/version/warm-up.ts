@@ -1,4 +1,4 @@
-/** Runs the warm-up samples of a configuration on every instance before the model is ready (spec: runtime, section 10). */
+/** Runs the warm-up samples of a configuration on every instance before the model is ready. */
 import { randomBytes } from 'node:crypto';
 import { SYSTEM_CLOCK } from '../../../base/clock.js';
 import { MAX_DATA_BYTES } from '../../../base/files/read-regular-file.js';
@@ -17,12 +17,12 @@ import { validateRequest } from '../../request/validate-request.js';
 import type { InstanceRunner } from '../../schedule/instance-runner.js';
 import { Task, type TaskOwner } from '../../schedule/task.js';
 import type { ModelStatistics } from '../../statistics/model-statistics.js';
+import { activeRunners, killWhenCancelled, type ModelInstance } from './model-instances.js';
 
 /** What the warm-up needs of a version that is being loaded. */
 export interface WarmUpContext {
   readonly config: ModelConfig;
   readonly plan: ModelPlan;
-  readonly runners: readonly InstanceRunner[];
   readonly statistics: ModelStatistics;
   readonly modelDirectory: string;
   readonly log: Log;
@@ -37,8 +37,26 @@ interface Sample {
   readonly overrides: readonly Tensor[];
 }
 
-/** Runs all samples. Throws INVALID_ARG with the server's texts when one is wrong or fails. */
-export async function warmUp(context: WarmUpContext): Promise<void> {
+/**
+ * Runs all samples on the instances that get work, where there are any instances; they are killed when that is cancelled.
+ * Throws INVALID_ARG with the server's messages when a sample is wrong or fails.
+ */
+export async function warmUp(
+  instances: readonly ModelInstance[],
+  context: WarmUpContext,
+  cancelled: AbortSignal | undefined,
+): Promise<void> {
+  if (instances.length === 0) return;
+  const watched = killWhenCancelled(instances, cancelled);
+  try {
+    const samples = await readSamples(context);
+    await Promise.all(activeRunners(instances).map((runner) => warmUpOne(context, runner, samples)));
+  } finally {
+    watched();
+  }
+}
+
+async function readSamples(context: WarmUpContext): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   for (const setting of context.config.model_warmup) {
     if (setting.batch_size === 0) {
@@ -60,14 +78,14 @@ export async function warmUp(context: WarmUpContext): Promise<void> {
       overrides,
     });
   }
-  await Promise.all(
-    context.runners.map(async (runner) => {
-      for (const sample of samples) {
-        for (let run = 0; run < sample.runs; run++) await runOnce(context, runner, sample);
-      }
-      runner.serve();
-    }),
-  );
+  return samples;
+}
+
+async function warmUpOne(context: WarmUpContext, runner: InstanceRunner, samples: readonly Sample[]): Promise<void> {
+  for (const sample of samples) {
+    for (let run = 0; run < sample.runs; run++) await runOnce(context, runner, sample);
+  }
+  runner.serve();
 }
 
 async function runOnce(context: WarmUpContext, runner: InstanceRunner, sample: Sample): Promise<void> {
