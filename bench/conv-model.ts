@@ -1,4 +1,4 @@
-import { block, initializer, integer, node, onnxModel } from '../test/support/onnx-builder.js';
+import { block, initializer, integer, node, onnxModel } from '../test/support/repositories/onnx-builder.js';
 
 /** Picture size, channels of every layer, and layers of the convolution model. */
 export interface ConvModel {

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { freePorts } from '../test/support/free-port.js';
+import { freePorts } from '../test/support/machine/free-port.js';
 import { describeProcess, ROOT, type ServerProcess } from './server-process.js';
 
 /** The script that starts the original; it lies beside the recordings. */

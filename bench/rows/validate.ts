@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { plantRepository } from '../../test/support/planted-repository.js';
-import { pythonWithNumpy } from '../../test/support/python.js';
-import { runValidate, type ValidateRun } from '../../test/support/validate-process.js';
+import { pythonWithNumpy } from '../../test/support/programs/python.js';
+import { runValidate, type ValidateRun } from '../../test/support/programs/validate-process.js';
+import { plantRepository } from '../../test/support/repositories/planted-repository.js';
 import { median } from '../measure.js';
 import type { BenchContext, Row } from './context.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { modelOf } from '../../test/support/onnx-model.js';
+import { modelOf } from '../../test/support/repositories/onnx-model.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
 import type { OnnxModel, OnnxValue } from './onnx-file.js';

@@ -13,7 +13,7 @@ import {
   onnxModel,
   value,
   varint,
-} from '../../test/support/onnx-builder.js';
+} from '../../test/support/repositories/onnx-builder.js';
 import { TritonError } from '../protocol/error.js';
 import { type OnnxModel, readOnnxFile } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { block, initializer, integer, node, onnxModel } from '../../test/support/onnx-builder.js';
+import { block, initializer, integer, node, onnxModel } from '../../test/support/repositories/onnx-builder.js';
 import { OpenSession } from '../backends/onnxruntime/open-session.js';
 import type { Tensor } from '../protocol/tensor.js';
 import { takeStoredValues } from './stored-values.js';

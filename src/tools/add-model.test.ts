@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { block, externalTensor, node, onnxModel } from '../../test/support/onnx-builder.js';
+import { block, externalTensor, node, onnxModel } from '../../test/support/repositories/onnx-builder.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { TritonError } from '../protocol/error.js';
 import { addModel } from './add-model.js';

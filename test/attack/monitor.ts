@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fromBinary } from '../../src/protocol/proto/codec.js';
 import * as service from '../../src/protocol/proto/service.js';
-import { httpRequest, TestGrpcClient } from '../support/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { httpRequest } from '../support/wire/http-request.js';
 import { inferMessage } from './infer-message.js';
 import type { ServerUnderAttack } from './server-under-attack.js';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { httpRequest } from '../support/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 import type { Attack } from './attack.js';
 import type { AttackPlan, AttackReport } from './attacker.js';
 import type { Monitor } from './monitor.js';

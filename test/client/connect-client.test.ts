@@ -8,7 +8,8 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { FileDescriptor } from '../../src/protocol/proto/descriptor.js';
 import { serviceFiles } from '../../src/protocol/proto/service-files.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const repository = makeRepository(identityModel('numbers', [['TYPE_INT32', '-1']]));
 let server: TestServer;

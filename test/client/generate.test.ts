@@ -9,7 +9,8 @@ import {
   makeTensor,
   TritonError,
 } from '../../src/client/index.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const repository = makeRepository({
   ...identityModel(

@@ -7,7 +7,8 @@ import { createClient } from '../../src/client/create-client.js';
 import { DATATYPES, type Datatype } from '../../src/protocol/datatype.js';
 import { TritonError } from '../../src/protocol/error.js';
 import { makeTensor, type TensorValue, tensorStrings, tensorValues } from '../../src/protocol/tensor-values.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 const all = makeRepository({

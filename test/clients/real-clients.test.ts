@@ -7,9 +7,10 @@ import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { DATATYPES } from '../../src/protocol/datatype.js';
-import { NEEDS_SHARED_MEMORY } from '../support/linux-only.js';
-import { pythonWithClients } from '../support/python.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { NEEDS_SHARED_MEMORY } from '../support/machine/linux-only.js';
+import { pythonWithClients } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../test/clients/run_checks.py', import.meta.url));
 const FIXTURES = ['models', 'models_python'].map((name) =>

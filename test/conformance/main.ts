@@ -15,7 +15,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePorts } from '../support/free-port.js';
+import { freePorts } from '../support/machine/free-port.js';
 import { KINDS, type Kind, type Places, type Verdicts } from './kinds.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../support/machine/free-port.js';
 import type { Step } from './page.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');

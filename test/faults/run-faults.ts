@@ -4,8 +4,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServerUnderAttack } from '../attack/server-under-attack.js';
 import { processesMarked } from '../support/ledger/processes.js';
-import { onnxModel } from '../support/onnx-builder.js';
-import { httpRequest } from '../support/test-server.js';
+import { onnxModel } from '../support/repositories/onnx-builder.js';
+import { httpRequest } from '../support/wire/http-request.js';
 import { Workload } from './workload.js';
 
 const IO =

@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inferMessage } from '../attack/infer-message.js';
 import type { ServerUnderAttack } from '../attack/server-under-attack.js';
 import { Random } from '../fuzz/random.js';
-import { type HttpAnswer, httpRequest, TestGrpcClient } from '../support/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { type HttpAnswer, httpRequest } from '../support/wire/http-request.js';
 
 /** No call may take longer: it is answered, refused or cut. */
 const HANG_MS = 40_000;

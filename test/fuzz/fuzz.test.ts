@@ -8,13 +8,9 @@ import { after, before, test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 import { call, endedStreams, frame, OPENING } from './grpc-frames.js';
 import { HTTP_SEEDS } from './http-seeds.js';
 import { mutate, Random } from './random.js';

@@ -2,14 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { createGrpcClient } from '../../src/client/grpc/grpc-client.js';
-import { pythonWithNumpy } from '../support/python.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const numpy = pythonWithNumpy();
 

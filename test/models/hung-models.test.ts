@@ -8,17 +8,13 @@ import { after, before, describe, test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service.js';
-import { isAlive, until, untilGone } from '../support/processes.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpPort, serveProgram } from '../support/serve-program.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  TestGrpcClient,
-  type TestServer,
-} from '../support/test-server.js';
+import { isAlive, until, untilGone } from '../support/machine/processes.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { httpPort, serveProgram } from '../support/programs/serve-program.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const python = pythonWithNumpy();
 const PYTHON = `--backend-config=python,python-executable=${python}`;

@@ -7,13 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
-import {
-  identityConfig,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityConfig, identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;

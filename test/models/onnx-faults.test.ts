@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { infer, int32, int32Values, makeRequest, startEngine } from '../support/engine-harness.js';
-import { block, externalTensor, initializer, node, onnxModel } from '../support/onnx-builder.js';
-import { httpRequest, makeRepository } from '../support/test-server.js';
+import { infer, int32, int32Values, makeRequest, startEngine } from '../support/engine/engine-harness.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { block, externalTensor, initializer, node, onnxModel } from '../support/repositories/onnx-builder.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../../bin/triton.js');
 const INT64 = 7;

@@ -4,7 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { httpRequest, startTestServer } from '../support/test-server.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const SIMPLE = new URL('../../../fixtures/models/simple', import.meta.url).pathname;
 /** More than the quick runs that open the main thread to a model. */

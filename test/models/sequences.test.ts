@@ -4,8 +4,10 @@ import { execFile } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { pythonWithClients, pythonWithNumpy } from '../support/python.js';
-import { httpRequest, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { pythonWithClients, pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const run = promisify(execFile);
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));

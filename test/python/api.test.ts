@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { pythonWithNumpy } from '../support/python.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../test/python/test_api.py', import.meta.url));
 const python = pythonWithNumpy();

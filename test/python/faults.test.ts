@@ -7,15 +7,11 @@ import http from 'node:http';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { isAlive, until } from '../support/processes.js';
-import { pythonWithNumpy } from '../support/python.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { isAlive, until } from '../support/machine/processes.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 const python = pythonWithNumpy();

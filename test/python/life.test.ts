@@ -5,11 +5,13 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { isAlive, until, untilGone } from '../support/processes.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpPort, serveProgram } from '../support/serve-program.js';
-import { httpRequest, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
-import { runValidate } from '../support/validate-process.js';
+import { isAlive, until, untilGone } from '../support/machine/processes.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { httpPort, serveProgram } from '../support/programs/serve-program.js';
+import { runValidate } from '../support/programs/validate-process.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const python = pythonWithNumpy();
 const EXPLICIT = ['--model-control-mode=explicit', `--backend-config=python,python-executable=${python}`];

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { until } from '../support/processes.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpRequest, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { until } from '../support/machine/processes.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const python = pythonWithNumpy();
 const LIMIT = 1 << 20;

@@ -8,8 +8,10 @@ import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { DATATYPES, type Datatype, elementSize } from '../../src/protocol/datatype.js';
 import { makeTensor, tensorStrings, tensorValues } from '../../src/protocol/tensor-values.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpRequest, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models_python', import.meta.url));
 const python = pythonWithNumpy();

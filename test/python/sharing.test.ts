@@ -7,8 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor, tensorValues } from '../../src/protocol/tensor-values.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const python = pythonWithNumpy();
 

@@ -8,8 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor, tensorStrings } from '../../src/protocol/tensor-values.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpRequest, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const SOURCES = fileURLToPath(new URL('../../../test/python/text_generation', import.meta.url));
 const python = pythonWithNumpy();

@@ -3,15 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  rawExchange,
-  startTestServer,
-  TestGrpcClient,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { httpRequest, rawExchange } from '../support/wire/http-request.js';
 
 const repository = makeRepository({
   ...identityModel('m', [['TYPE_INT32', '4']], 'max_batch_size: 2'),

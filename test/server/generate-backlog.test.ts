@@ -1,8 +1,10 @@
 /** A model that answers faster than its responses can be encoded: what waits is bounded, whoever reads. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpRequest, makeRepository, startTestServer } from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const CONFIG = `backend: "python"
 model_transaction_policy { decoupled: true }

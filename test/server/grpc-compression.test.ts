@@ -8,7 +8,8 @@ import { makeTensor } from '../../src/client/index.js';
 import { decodeGrpcInferResponse, encodeGrpcInferRequest } from '../../src/client/infer/grpc-codec.js';
 import { fromBinary } from '../../src/protocol/proto/codec.js';
 import { SERVICE_PATH, ServerMetadataResponse } from '../../src/protocol/proto/service.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 /** What a server answered: its encoding, whether the message was compressed, and the message in its own form. */
 interface Answer {

@@ -3,13 +3,9 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { createClient } from '../../src/client/index.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const NAMES = ['with blank', 'a+b:c', 'größe 模型', '100%', 'a%20b'];
 let server: TestServer;

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  rawExchange,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest, rawExchange } from '../support/wire/http-request.js';
 
 const repository = makeRepository({
   ...identityModel('numbers', [

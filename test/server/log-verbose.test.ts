@@ -6,13 +6,9 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const repository = makeRepository({
   ...identityModel('plain', [['TYPE_INT32', '-1']]),

@@ -1,7 +1,9 @@
 /** The metrics endpoint of real servers: families in their order, options, values after requests (spec: runtime, section 8). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { httpRequest, identityModel, makeRepository, startTestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const repository = makeRepository({
   ...identityModel('plain', [['TYPE_INT32', '-1']], 'max_batch_size: 8 metric_tags { key: "team" value: "a\\"b" }'),

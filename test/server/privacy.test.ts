@@ -6,10 +6,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { node, onnxModel } from '../support/onnx-builder.js';
-import { watchOutsideSockets } from '../support/outside-sockets.js';
-import { skipLoudly } from '../support/skip-loudly.js';
-import { makeRepository } from '../support/test-server.js';
+import { watchOutsideSockets } from '../support/machine/outside-sockets.js';
+import { skipLoudly } from '../support/machine/skip-loudly.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
+import { node, onnxModel } from '../support/repositories/onnx-builder.js';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../../bin/triton.js');
 const TELEMETRY = path.resolve(import.meta.dirname, '../../src/backends/onnxruntime/ort-telemetry.js');

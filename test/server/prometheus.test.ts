@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { eventually, prometheusProgram, startPrometheus } from '../support/prometheus.js';
-import { httpRequest, identityModel, makeRepository, startTestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { eventually, prometheusProgram, startPrometheus } from '../support/servers/prometheus.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const DEPLOY = path.resolve(import.meta.dirname, '../../../deploy');
 const program = prometheusProgram();

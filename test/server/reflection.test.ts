@@ -6,7 +6,8 @@ import { fromBinary, toBinary } from '../../src/protocol/proto/codec.js';
 import { ServerReflectionRequest, ServerReflectionResponse } from '../../src/protocol/proto/reflection-messages.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import { REFLECTION_PATHS } from '../../src/server/grpc/handlers/reflection.js';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const repository = makeRepository(identityModel('numbers', [['TYPE_INT32', '4']]));
 let server: TestServer;

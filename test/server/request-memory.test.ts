@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { fromBinary, toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import { ModelInferRequest, ModelStreamInferResponse } from '../../src/protocol/proto/service.js';
-import { httpRequest, identityModel, makeRepository, startTestServer, TestGrpcClient } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const ELEMENTS = 10_000;
 const HOLDING =

@@ -5,8 +5,9 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../support/free-port.js';
-import { httpRequest, identityModel, makeRepository } from '../support/test-server.js';
+import { freePort } from '../support/machine/free-port.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 const repository = makeRepository(identityModel('m', [['TYPE_INT32', '-1']]));

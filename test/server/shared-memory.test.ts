@@ -15,15 +15,11 @@ import {
   tensorStrings,
   tensorValues,
 } from '../../src/client/index.js';
-import { arbitraryTensor } from '../support/arbitrary-tensor.js';
-import { NEEDS_SHARED_MEMORY } from '../support/linux-only.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { NEEDS_SHARED_MEMORY } from '../support/machine/linux-only.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { arbitraryTensor } from '../support/values/arbitrary-tensor.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 const repository = makeRepository({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { pythonWithNumpy } from '../support/python.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
 import '../support/ledger/ledger.js';
 
 const SOAK = fileURLToPath(new URL('../../bench/soak/main.js', import.meta.url));

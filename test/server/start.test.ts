@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { httpRequest, identityModel, makeRepository, startTestServer } from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 

@@ -7,8 +7,11 @@ import { test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service.js';
-import { httpPort, serveProgram } from '../support/serve-program.js';
-import { httpRequest, identityModel, makeRepository, startTestServer, TestGrpcClient } from '../support/test-server.js';
+import { httpPort, serveProgram } from '../support/programs/serve-program.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 const CONCURRENCY = 16;

@@ -6,13 +6,9 @@ import { after, before, test } from 'node:test';
 import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const CACHED = 'max_batch_size: 0\nresponse_cache { enable: true }';
 const repository = makeRepository({

@@ -18,15 +18,11 @@ import {
 import { create } from '../../src/protocol/proto/schema.js';
 import { ServerLiveRequest, ServerLiveResponse } from '../../src/protocol/proto/service.js';
 import { resolveOptions } from '../../src/server/options/resolve-options.js';
-import { hasOpenssl, type Identity, makeCertificates } from '../support/certificates.js';
-import { pythonWithClients } from '../support/python.js';
-import {
-  identityModel,
-  makeRepository,
-  startTestServer,
-  TestGrpcClient,
-  type TestServer,
-} from '../support/test-server.js';
+import { pythonWithClients } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { hasOpenssl, type Identity, makeCertificates } from '../support/servers/certificates.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { TestGrpcClient } from '../support/wire/grpc-client.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 const run = promisify(execFile);

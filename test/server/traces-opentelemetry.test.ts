@@ -4,9 +4,11 @@ import { test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
 import { resolveOptions } from '../../src/server/options/resolve-options.js';
-import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { httpRequest, identityModel, makeRepository, startTestServer } from '../support/test-server.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { type ReceivedSpan, startOtlpReceiver } from '../support/servers/otlp-receiver.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const python = pythonWithNumpy();
 

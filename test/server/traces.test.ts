@@ -6,8 +6,10 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
-import { httpRequest, identityModel, makeRepository, startTestServer } from '../support/test-server.js';
-import { readTraces } from '../support/trace-file.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
+import { readTraces } from './trace-file.js';
 
 const MODELS = {
   ...identityModel('plain', [['TYPE_INT32', '-1']], 'max_batch_size: 0'),

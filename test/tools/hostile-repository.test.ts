@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { startTestServer } from '../support/test-server.js';
+import { startTestServer } from '../support/servers/test-server.js';
 
 const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 const root = mkdtempSync(path.join(tmpdir(), 'hostile-'));

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runImageClient } from '../../src/image/run-image-client.js';
 import { pictureTensor } from '../../src/image/write-tensor.js';
-import { startTestServer, type TestServer } from '../support/test-server.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures', import.meta.url));
 const IMAGES = path.join(FIXTURES, 'images');

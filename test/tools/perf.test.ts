@@ -7,16 +7,12 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { hasOpenssl, makeCertificates } from '../support/certificates.js';
-import { NEEDS_SHARED_MEMORY } from '../support/linux-only.js';
-import { pythonWithNumpy } from '../support/python.js';
-import {
-  httpRequest,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { NEEDS_SHARED_MEMORY } from '../support/machine/linux-only.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { hasOpenssl, makeCertificates } from '../support/servers/certificates.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
+import { httpRequest } from '../support/wire/http-request.js';
 
 const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { plantRepository } from '../support/planted-repository.js';
-import { pythonWithNumpy } from '../support/python.js';
-import { runValidate } from '../support/validate-process.js';
+import { pythonWithNumpy } from '../support/programs/python.js';
+import { runValidate } from '../support/programs/validate-process.js';
+import { plantRepository } from '../support/repositories/planted-repository.js';
 
 const MODELS = 1000;
 const FAULTS = 50;

@@ -12,17 +12,12 @@ import { createClient } from '../../src/client/create-client.js';
 import type { Tensor } from '../../src/protocol/tensor.js';
 import { makeTensor, tensorValues } from '../../src/protocol/tensor-values.js';
 import { RemoteRepository } from '../../src/repository/stores/remote-repository.js';
-import { hasOpenssl, makeCertificates } from '../support/certificates.js';
-import { freePort } from '../support/free-port.js';
-import { startHttpStandIn } from '../support/http-stand-in.js';
-import { type ObjectStoreStandIn, startAzurite, startGcs, startS3 } from '../support/object-stores.js';
-import {
-  identityConfig,
-  identityModel,
-  makeRepository,
-  startTestServer,
-  type TestServer,
-} from '../support/test-server.js';
+import { freePort } from '../support/machine/free-port.js';
+import { identityConfig, identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { hasOpenssl, makeCertificates } from '../support/servers/certificates.js';
+import { startHttpStandIn } from '../support/servers/http-stand-in.js';
+import { type ObjectStoreStandIn, startAzurite, startGcs, startS3 } from '../support/servers/object-stores.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));

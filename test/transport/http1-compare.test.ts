@@ -7,7 +7,7 @@ import http from 'node:http';
 import { test } from 'node:test';
 import { serveHttp1 } from '../../src/transport/http1/serve-http1.js';
 import { Random } from '../fuzz/random.js';
-import { MemorySocket, turn } from './memory-socket.js';
+import { MemorySocket, turn } from '../support/wire/memory-socket.js';
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 2000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);

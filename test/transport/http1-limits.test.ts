@@ -11,7 +11,7 @@ import {
   type Http1Options,
   serveHttp1,
 } from '../../src/transport/http1/serve-http1.js';
-import { MemorySocket, turn } from './memory-socket.js';
+import { MemorySocket, turn } from '../support/wire/memory-socket.js';
 
 const ok: Http1Handler = (_request, reply) => reply.send(200, [], Buffer.from('ok'));
 

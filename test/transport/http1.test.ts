@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import test, { type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { type Http1Handler, type Http1Options, serveHttp1 } from '../../src/transport/http1/serve-http1.js';
-import { MemorySocket, turn } from './memory-socket.js';
+import { MemorySocket, turn } from '../support/wire/memory-socket.js';
 
 /** Answers with what was asked. */
 const mirror: Http1Handler = (request, reply) => {

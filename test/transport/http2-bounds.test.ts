@@ -12,7 +12,7 @@ import {
   type GrpcServerOptions,
   serveGrpc,
 } from '../../src/transport/grpc/serve-grpc.js';
-import { MemorySocket, turn } from './memory-socket.js';
+import { MemorySocket, turn } from '../support/wire/memory-socket.js';
 import {
   block,
   call,
@@ -25,7 +25,7 @@ import {
   PREFACE,
   SETTINGS,
   setting,
-} from './raw-frames.js';
+} from '../support/wire/raw-frames.js';
 
 // The connections' timers do not keep a process alive; these tests wait for them.
 const alive = setInterval(() => {}, 1000);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type GrpcMethod, type GrpcServerOptions, serveGrpc } from '../../src/transport/grpc/serve-grpc.js';
 import { HpackEncoder } from '../../src/transport/http2/hpack/encoder.js';
 import type { HeaderField } from '../../src/transport/http2/hpack/static-table.js';
-import { MemorySocket, turn } from './memory-socket.js';
+import { MemorySocket, turn } from '../support/wire/memory-socket.js';
 import {
   block,
   call,
@@ -17,7 +17,7 @@ import {
   PREFACE,
   SETTINGS,
   setting,
-} from './raw-frames.js';
+} from '../support/wire/raw-frames.js';
 
 const methods = new Map<string, GrpcMethod>([
   [

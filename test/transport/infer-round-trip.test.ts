@@ -20,8 +20,8 @@ import {
 } from '../../src/server/grpc/infer/decode-request.js';
 import { decodeHttpInferRequest, encodeHttpInferResponse } from '../../src/server/http/infer/decode-request.js';
 import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from '../../src/server/infer/output-form.js';
-import { arbitraryTensor } from '../support/arbitrary-tensor.js';
-import { testModel } from '../support/test-model.js';
+import { testModel } from '../support/engine/test-model.js';
+import { arbitraryTensor } from '../support/values/arbitrary-tensor.js';
 
 const model = testModel({});
 const options = { maxInputSize: 1 << 26 };

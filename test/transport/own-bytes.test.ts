@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { turn } from './memory-socket.js';
+import { turn } from '../support/wire/memory-socket.js';
 import { Http1Peer } from './own-bytes/http1-peer.js';
 import { Http2Peer } from './own-bytes/http2-peer.js';
 import type { Operation, Peer } from './own-bytes/peer.js';

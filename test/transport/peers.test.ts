@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { identityModel, makeRepository, startTestServer, type TestServer } from '../support/test-server.js';
-import { findTool } from '../support/tools.js';
+import { findTool } from '../support/programs/tools.js';
+import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const run = promisify(execFile);
 const H2SPEC = findTool('h2spec', { go: 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible' });

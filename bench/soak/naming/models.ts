@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { initializer, node, onnxModel } from '../../../test/support/onnx-builder.js';
+import { initializer, node, onnxModel } from '../../../test/support/repositories/onnx-builder.js';
 
 const INT32 = 6;
 const STRING = 8;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { infer, makeRequest, startEngine, strings } from '../../../test/support/engine-harness.js';
+import { infer, makeRequest, startEngine, strings } from '../../../test/support/engine/engine-harness.js';
 
 const config = `name: "m" backend: "identity" max_batch_size: 8
   input { name: "INPUT0" data_type: TYPE_STRING dims: [-1] } input { name: "INPUT1" data_type: TYPE_BF16 dims: [2] }

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, int32Values, makeRequest, startEngine, strings } from '../../../test/support/engine-harness.js';
-import { initializer, node, onnxModel } from '../../../test/support/onnx-builder.js';
+import {
+  infer,
+  int32,
+  int32Values,
+  makeRequest,
+  startEngine,
+  strings,
+} from '../../../test/support/engine/engine-harness.js';
+import { initializer, node, onnxModel } from '../../../test/support/repositories/onnx-builder.js';
 import type { ReadyModel } from '../../contract/engine.js';
 import type { RequestInput } from '../../contract/request.js';
 

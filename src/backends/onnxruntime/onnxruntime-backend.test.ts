@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { earnMainThread } from '../../../test/support/earn-main-thread.js';
-import { infer, int32, int32Values, makeRequest, startEngine, strings } from '../../../test/support/engine-harness.js';
-import { block, integer, node, onnxModel } from '../../../test/support/onnx-builder.js';
+import { earnMainThread } from '../../../test/support/engine/earn-main-thread.js';
+import {
+  infer,
+  int32,
+  int32Values,
+  makeRequest,
+  startEngine,
+  strings,
+} from '../../../test/support/engine/engine-harness.js';
+import { block, integer, node, onnxModel } from '../../../test/support/repositories/onnx-builder.js';
 import type { RequestInput } from '../../contract/request.js';
 import type { EngineOptions } from '../../engine/options/engine-options.js';
 import { DATATYPES, elementSize } from '../../protocol/datatype.js';

@@ -2,9 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
-import { earnMainThread } from '../../../test/support/earn-main-thread.js';
-import { infer, int32, int32Values, makeRequest, startEngine } from '../../../test/support/engine-harness.js';
-import { block, initializer, integer, node, onnxModel, value } from '../../../test/support/onnx-builder.js';
+import { earnMainThread } from '../../../test/support/engine/earn-main-thread.js';
+import { infer, int32, int32Values, makeRequest, startEngine } from '../../../test/support/engine/engine-harness.js';
+import {
+  block,
+  initializer,
+  integer,
+  node,
+  onnxModel,
+  value,
+} from '../../../test/support/repositories/onnx-builder.js';
 import type { RequestInput } from '../../contract/request.js';
 import type { EngineOptions } from '../../engine/options/engine-options.js';
 import { pool } from './thread-pool.js';

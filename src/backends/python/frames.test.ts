@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, test } from 'node:test';
-import { Random } from '../../../test/support/random.js';
+import { Random } from '../../../test/support/values/random.js';
 import { FrameFault, FrameReader, FrameSplitter } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { ModelMemory, SharedMemory } from './shared-memory.js';

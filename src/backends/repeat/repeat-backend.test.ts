@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
+import { int32, makeRequest, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../contract/request.js';
 
 const CONFIG = `backend: "repeat" max_batch_size: 0 model_transaction_policy { decoupled: true }

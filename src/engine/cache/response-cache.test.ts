@@ -11,7 +11,7 @@ import {
   makeRequest,
   settle,
   startEngine,
-} from '../../../test/support/engine-harness.js';
+} from '../../../test/support/engine/engine-harness.js';
 import type { InferenceRequest } from '../../contract/request.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Engine } from '../engine.js';

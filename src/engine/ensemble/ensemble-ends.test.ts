@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { int32Values, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
-import { ask, CHAIN, DATA, ensemble, model, start, step, stream, tensor } from '../../../test/support/ensembles.js';
-import { echo, type Script, ScriptedBackend } from '../../../test/support/scripted-backend.js';
+import { int32Values, makeRequest, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
+import {
+  ask,
+  CHAIN,
+  DATA,
+  ensemble,
+  model,
+  start,
+  step,
+  stream,
+  tensor,
+} from '../../../test/support/engine/ensembles.js';
+import { echo, type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 

@@ -7,9 +7,19 @@ import {
   makeRequest,
   settle,
   startEngine,
-} from '../../../test/support/engine-harness.js';
-import { ask, CHAIN, DATA, ensemble, model, start, step, stream, tensor } from '../../../test/support/ensembles.js';
-import { type Script, ScriptedBackend } from '../../../test/support/scripted-backend.js';
+} from '../../../test/support/engine/engine-harness.js';
+import {
+  ask,
+  CHAIN,
+  DATA,
+  ensemble,
+  model,
+  start,
+  step,
+  stream,
+  tensor,
+} from '../../../test/support/engine/ensembles.js';
+import { type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
 import type { InferenceResponse } from '../../contract/request.js';
 
 suite('a request of an ensemble', () => {

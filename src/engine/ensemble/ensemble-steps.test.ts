@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, int32Values, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
-import { ask, CHAIN, DATA, ensemble, type Io, model, start, step } from '../../../test/support/ensembles.js';
-import { echo, type Script, ScriptedBackend } from '../../../test/support/scripted-backend.js';
+import {
+  infer,
+  int32,
+  int32Values,
+  makeRequest,
+  settle,
+  startEngine,
+} from '../../../test/support/engine/engine-harness.js';
+import { ask, CHAIN, DATA, ensemble, type Io, model, start, step } from '../../../test/support/engine/ensembles.js';
+import { echo, type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
 import type { InferenceRequest } from '../../contract/request.js';
 
 suite('steps of an ensemble', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { VirtualClock } from '../../../test/support/virtual-clock.js';
+import { VirtualClock } from '../../../test/support/engine/virtual-clock.js';
 import { StepLimiter } from './step-limiter.js';
 
 function limiter(limit: number) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { GatedBackend, settle, startEngine } from '../../../test/support/engine-harness.js';
+import { GatedBackend, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import type { EngineOptions } from '../options/engine-options.js';
 
 function member(name: string, more = ''): string {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { GatedBackend, infer, int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
+import {
+  GatedBackend,
+  infer,
+  int32,
+  makeRequest,
+  settle,
+  startEngine,
+} from '../../../test/support/engine/engine-harness.js';
 import type { Backend } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { EngineOptions } from '../options/engine-options.js';

@@ -9,7 +9,7 @@ import {
   makeRequest,
   startEngine,
   type TestEngine,
-} from '../../../test/support/engine-harness.js';
+} from '../../../test/support/engine/engine-harness.js';
 import type { EngineOptions } from '../options/engine-options.js';
 
 const config = (name: string, more = '') => `name: "${name}" backend: "gated"

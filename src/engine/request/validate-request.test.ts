@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { int32, makeRequest, strings } from '../../../test/support/engine-harness.js';
+import { int32, makeRequest, strings } from '../../../test/support/engine/engine-harness.js';
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import { compileModelPlan, type ModelPlan } from '../../modelconfig/plan/model-plan.js';

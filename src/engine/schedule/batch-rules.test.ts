@@ -1,7 +1,7 @@
 /** The rules of the dynamic batcher one by one, on a virtual time (spec: runtime, sections 1.3 to 1.7). */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type LabAnswer, type LabRequest, SchedulerLab } from '../../../test/support/scheduler-lab.js';
+import { type LabAnswer, type LabRequest, SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 
 type Arrival = readonly [ms: number, id: string, request?: LabRequest];
 

@@ -8,7 +8,7 @@ import {
   makeRequest,
   settle,
   startEngine,
-} from '../../../test/support/engine-harness.js';
+} from '../../../test/support/engine/engine-harness.js';
 import type { ReadyModel } from '../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
 

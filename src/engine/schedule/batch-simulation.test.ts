@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LabRequest, SchedulerLab } from '../../../test/support/scheduler-lab.js';
+import { type LabRequest, SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 import type { Task } from './task.js';
 
 const TOTAL = Number(process.env['SIMULATED_REQUESTS'] ?? 6000);

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { int32, makeRequest } from '../../../test/support/engine-harness.js';
-import { SchedulerLab } from '../../../test/support/scheduler-lab.js';
+import { int32, makeRequest } from '../../../test/support/engine/engine-harness.js';
+import { SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 import { validateRequest } from '../request/validate-request.js';
 import { Backlog } from '../sequence/backlog.js';
 import { BatchQueue, PLAIN_QUEUE, type QueueOptions } from './batch-queue.js';

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { GatedBackend, infer, int32, makeRequest, settle, startEngine } from '../../../test/support/engine-harness.js';
-import { VirtualClock } from '../../../test/support/virtual-clock.js';
+import {
+  GatedBackend,
+  infer,
+  int32,
+  makeRequest,
+  settle,
+  startEngine,
+} from '../../../test/support/engine/engine-harness.js';
+import { VirtualClock } from '../../../test/support/engine/virtual-clock.js';
 import { silentLog } from '../../base/log.js';
 import type { InferenceResponse } from '../../contract/request.js';
 import { type AvailableResource, type LimitedInstance, type LimitedSpec, RateLimiter } from './rate-limiter.js';

@@ -1,7 +1,7 @@
 /** Instances that cannot execute get nothing while another can, on a virtual time. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SchedulerLab } from '../../../test/support/scheduler-lab.js';
+import { SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 
 const model = (batching: string) =>
   `max_batch_size: 2 input [ { name: "IN" data_type: TYPE_INT32 dims: [1] } ] ${batching}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, int32Values, settle, startEngine } from '../../../test/support/engine-harness.js';
-import { startSequenceModel, step, viewOf } from '../../../test/support/sequence-model.js';
+import { infer, int32, int32Values, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
+import { startSequenceModel, step, viewOf } from '../../../test/support/engine/sequence-model.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
 
 const STATE = 'input_name: "SUM" output_name: "SUM_OUT" data_type: TYPE_INT32';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, int32Values, makeRequest, settle } from '../../../test/support/engine-harness.js';
-import { row, startSequenceModel, step, viewOf } from '../../../test/support/sequence-model.js';
+import { infer, int32, int32Values, makeRequest, settle } from '../../../test/support/engine/engine-harness.js';
+import { row, startSequenceModel, step, viewOf } from '../../../test/support/engine/sequence-model.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
 
 const RESCHEDULE_TEXT =

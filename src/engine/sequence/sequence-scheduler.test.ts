@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, makeRequest, settle } from '../../../test/support/engine-harness.js';
-import { row, startSequenceModel, step } from '../../../test/support/sequence-model.js';
+import { infer, int32, makeRequest, settle } from '../../../test/support/engine/engine-harness.js';
+import { row, startSequenceModel, step } from '../../../test/support/engine/sequence-model.js';
 
 const start = (strategy: string, batch = 3) => startSequenceModel(strategy, { batch });
 

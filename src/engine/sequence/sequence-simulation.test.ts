@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { simulateSequences } from '../../../test/support/sequence-simulation.js';
+import { simulateSequences } from '../../../test/support/engine/sequence-simulation.js';
 
 /** Full size: `TRITON_SIMULATION_ARRIVALS=100000 node --test dist/src/engine/sequence/sequence-simulation.test.js`. */
 const ARRIVALS = Number(process.env['TRITON_SIMULATION_ARRIVALS'] ?? 1000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { infer, int32, settle } from '../../../test/support/engine-harness.js';
-import { row, startSequenceModel, step } from '../../../test/support/sequence-model.js';
+import { infer, int32, settle } from '../../../test/support/engine/engine-harness.js';
+import { row, startSequenceModel, step } from '../../../test/support/engine/sequence-model.js';
 
 /** Sets environment variables for as long as a model is loaded. */
 async function withEnvironment<T>(variables: Readonly<Record<string, string>>, load: () => Promise<T>): Promise<T> {

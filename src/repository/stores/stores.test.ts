@@ -5,7 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type GivenAnswer, type ReceivedRequest, startHttpStandIn } from '../../../test/support/http-stand-in.js';
+import {
+  type GivenAnswer,
+  type ReceivedRequest,
+  startHttpStandIn,
+} from '../../../test/support/servers/http-stand-in.js';
 import { sharedKey } from './azure-credentials.js';
 import { fetchObjects } from './fetch-objects.js';
 import { openStore } from './open-store.js';

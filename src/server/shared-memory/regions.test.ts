@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { afterEach, beforeEach, test } from 'node:test';
-import { NEEDS_SHARED_MEMORY } from '../../../test/support/linux-only.js';
+import { NEEDS_SHARED_MEMORY } from '../../../test/support/machine/linux-only.js';
 import { ServerSharedMemory } from './regions.js';
 
 const NAME = `triton_test_${randomUUID()}`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MemorySocket } from '../memory-socket.js';
+import { MemorySocket } from '../../support/wire/memory-socket.js';
 
 /** What a peer makes its server send. */
 export type Operation =

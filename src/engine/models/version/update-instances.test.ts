@@ -7,7 +7,7 @@ import {
   makeRequest,
   settle,
   startEngine,
-} from '../../../../test/support/engine-harness.js';
+} from '../../../../test/support/engine/engine-harness.js';
 
 const config = (groups: string, more = 'dynamic_batching {}') => `name: "m" backend: "gated" max_batch_size: 8
   input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] }

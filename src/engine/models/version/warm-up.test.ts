@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { GatedBackend, startEngine } from '../../../../test/support/engine-harness.js';
+import { GatedBackend, startEngine } from '../../../../test/support/engine/engine-harness.js';
 
 const config = (warmup: string) => `name: "m" backend: "gated" max_batch_size: 4
   input { name: "IN" data_type: TYPE_INT32 dims: [-1] } output { name: "OUT" data_type: TYPE_INT32 dims: [-1] }

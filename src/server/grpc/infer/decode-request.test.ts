@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { testModel } from '../../../../test/support/test-model.js';
+import { testModel } from '../../../../test/support/engine/test-model.js';
 import { encodeBytes } from '../../../protocol/bytes.js';
 import { toBinary } from '../../../protocol/proto/codec.js';
 import { decodeModelInferRequest, decodeModelStreamInferResponse } from '../../../protocol/proto/infer-codec.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { testModel } from '../../../../test/support/test-model.js';
+import { testModel } from '../../../../test/support/engine/test-model.js';
 import { MAX_RANK, MAX_TENSORS } from '../../infer/request-limits.js';
 import { decodeHttpInferRequest, parseInferenceHeaderLength } from './decode-request.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { testModel } from '../../../../test/support/test-model.js';
+import { testModel } from '../../../../test/support/engine/test-model.js';
 import { makeTensor, tensorStrings, tensorValues } from '../../../protocol/tensor-values.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from './generate-request.js';
 

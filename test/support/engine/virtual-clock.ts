@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/base/clock.js';
+import type { Clock, Timer } from '../../../src/base/clock.js';
 
 /** Longest chain of promises that has run to its end before time passes. A turn of the real loop would cost 20 times as much. */
 const PROMISE_STEPS = 12;

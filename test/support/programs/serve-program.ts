@@ -1,7 +1,7 @@
 /** Runs `triton serve` as users do: a program with output, signals and an exit status. */
 import { spawn } from 'node:child_process';
 
-const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
+const PROGRAM = new URL('../../../../bin/triton.js', import.meta.url).pathname;
 
 /** Longest wait for a line of the output or for the end, in ms; generous, as machines may be busy. */
 const WAIT_MS = 60_000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { encodeBytes } from '../../src/protocol/bytes.js';
-import { DATATYPES, type Datatype, elementSize } from '../../src/protocol/datatype.js';
-import type { Tensor } from '../../src/protocol/tensor.js';
+import { encodeBytes } from '../../../src/protocol/bytes.js';
+import { DATATYPES, type Datatype, elementSize } from '../../../src/protocol/datatype.js';
+import type { Tensor } from '../../../src/protocol/tensor.js';
 
 /**
  * Tensors of every datatype and of shapes from scalars to three dimensions, zero ones included, unless one is given. For

@@ -1,7 +1,7 @@
-import type { ReadyModel } from '../../src/contract/engine.js';
-import { ModelConfig } from '../../src/protocol/proto/model-config.js';
-import { create } from '../../src/protocol/proto/schema.js';
-import type { TensorMetadata } from '../../src/protocol/tensor.js';
+import type { ReadyModel } from '../../../src/contract/engine.js';
+import { ModelConfig } from '../../../src/protocol/proto/model-config.js';
+import { create } from '../../../src/protocol/proto/schema.js';
+import type { TensorMetadata } from '../../../src/protocol/tensor.js';
 
 /** A model as the codecs see it; it is never run. For tests of the codecs. */
 export function testModel(options: {

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { skipLoudly } from './skip-loudly.js';
+import { skipLoudly } from '../machine/skip-loudly.js';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const TOOLS = path.join(ROOT, '.venv', 'tools');
 
 /** Where a program comes from. */

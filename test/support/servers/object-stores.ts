@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AwsClient } from 'aws4fetch';
-import { freePort } from './free-port.js';
-import { pythonWithGcsEmulator } from './python.js';
-import { findTool } from './tools.js';
+import { freePort } from '../machine/free-port.js';
+import { pythonWithGcsEmulator } from '../programs/python.js';
+import { findTool } from '../programs/tools.js';
 
 /** A running stand-in with one bucket (container) of the name `models`. */
 export interface ObjectStoreStandIn {

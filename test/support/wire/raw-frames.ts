@@ -1,6 +1,6 @@
 /** Frames of HTTP/2 and gRPC as bytes, for tests that speak them by hand. */
-import { HpackEncoder } from '../../src/transport/http2/hpack/encoder.js';
-import type { HeaderField } from '../../src/transport/http2/hpack/static-table.js';
+import { HpackEncoder } from '../../../src/transport/http2/hpack/encoder.js';
+import type { HeaderField } from '../../../src/transport/http2/hpack/static-table.js';
 
 /** What a client sends first. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -38,3 +38,13 @@ export function processesWith(text: string): number[] {
     }
   });
 }
+
+/** Peak resident memory of this process so far, in MiB; undefined where the system does not tell. */
+export function peakMemoryMiB(status = '/proc/self/status'): number | undefined {
+  try {
+    const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1];
+    return peak === undefined ? undefined : Number(peak) / 1024;
+  } catch {
+    return undefined;
+  }
+}

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const LEDGER = new URL('./ledger.js', import.meta.url).href;
-const SERVER = new URL('../test-server.js', import.meta.url).href;
+const LEDGER = new URL('../support/ledger/ledger.js', import.meta.url).href;
+const SERVER = new URL('../support/servers/test-server.js', import.meta.url).href;
+const REPOSITORY = new URL('../support/repositories/make-repository.js', import.meta.url).href;
+const IMPORTS = `import { startTestServer } from '${SERVER}'; import { makeRepository } from '${REPOSITORY}';`;
 
 /** Runs a program under the ledger, as a test file runs. */
 function underLedger(program: string): { status: number | null; stderr: string } {
@@ -39,7 +41,7 @@ const LEAKS: readonly (readonly [what: string, program: string, listed: RegExp])
   ],
   [
     'a server that was not stopped, with its timers',
-    `import { startTestServer, makeRepository } from '${SERVER}'; const r = makeRepository({}); await startTestServer([r.path]);
+    `${IMPORTS} const r = makeRepository({}); await startTestServer([r.path]);
      r.remove(); process.exit(0);`,
     /listening sockets[\s\S]*timer set at .*dist\/src\/server/,
   ],
@@ -57,7 +59,7 @@ if (process.platform === 'linux') {
 
 test('a process that leaves nothing behind is not held up', () => {
   const { status, stderr } = underLedger(
-    `import { startTestServer, makeRepository } from '${SERVER}'; const r = makeRepository({});
+    `${IMPORTS} const r = makeRepository({});
      const server = await startTestServer([r.path]); await server.stop(); r.remove();`,
   );
   assert.deepEqual([status, stderr], [0, '']);

@@ -1,5 +1,5 @@
-import type { ReadyModel } from '../../src/contract/engine.js';
-import type { InferenceRequest } from '../../src/contract/request.js';
+import type { ReadyModel } from '../../../src/contract/engine.js';
+import type { InferenceRequest } from '../../../src/contract/request.js';
 import { infer } from './engine-harness.js';
 
 /** Runs that are tried at most: on a busy machine some of a quick model take long. */

@@ -1,7 +1,8 @@
 /** A large repository of good models of every kind, with faults planted in some of them. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { SHIPPED_MODELS } from '../../src/base/package.js';
+import { SHIPPED_MODELS } from '../../../src/base/package.js';
+import { type Files, writeFiles } from '../machine/temporary-directory.js';
 
 /** One planted fault: where it is and the rule that is to find it. */
 export interface PlantedFault {
@@ -9,8 +10,8 @@ export interface PlantedFault {
   readonly rule: string;
 }
 
-/** Files of a model by path; the contents of `simple`'s file stand in for `@simple`. */
-type ModelFiles = Readonly<Record<string, string | Buffer>>;
+/** The file of the shipped model `simple`. */
+const ONNX = readFileSync(path.join(SHIPPED_MODELS, 'simple', '1', 'model.onnx'));
 
 const IO =
   'input { name: "I" data_type: TYPE_FP32 dims: [ 4 ] }\noutput { name: "O" data_type: TYPE_FP32 dims: [ 4 ] }\n';
@@ -30,9 +31,9 @@ const SIMPLE_IO =
   'output [ { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 16 ] }, { name: "OUTPUT1" data_type: TYPE_INT32 dims: [ 16 ] } ]\n';
 const SIMPLE = `platform: "onnxruntime_onnx"\nmax_batch_size: 8\n${SIMPLE_IO}`;
 const IDENTITY = `backend: "identity"\nmax_batch_size: 4\n${IO}`;
-const simple = (config: string): ModelFiles => ({ 'config.pbtxt': config, '1/model.onnx': '@simple' });
-const identity = (config: string): ModelFiles => ({ 'config.pbtxt': config, '1/': '' });
-const ensemble = (of: string, changes: (config: string) => string = (config) => config): ModelFiles => ({
+const simple = (config: string): Files => ({ 'config.pbtxt': config, '1/model.onnx': ONNX });
+const identity = (config: string): Files => ({ 'config.pbtxt': config, '1/': '' });
+const ensemble = (of: string, changes: (config: string) => string = (config) => config): Files => ({
   'config.pbtxt': changes(`platform: "ensemble"
 max_batch_size: 4
 ${IO}ensemble_scheduling {
@@ -43,11 +44,11 @@ ${IO}ensemble_scheduling {
 });
 
 /** Good models; an ensemble uses the identity model of the same round. */
-const GOOD: readonly ((round: string) => ModelFiles)[] = [
+const GOOD: readonly ((round: string) => Files)[] = [
   () => simple(SIMPLE),
-  () => ({ '1/model.onnx': '@simple' }),
+  () => ({ '1/model.onnx': ONNX }),
   () => simple(`${SIMPLE}dynamic_batching { preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 100 }\n`),
-  () => ({ ...simple(`${SIMPLE}version_policy { all { } }\n`), '2/model.onnx': '@simple' }),
+  () => ({ ...simple(`${SIMPLE}version_policy { all { } }\n`), '2/model.onnx': ONNX }),
   () => identity(IDENTITY),
   (round) => ensemble(`good_4_${round}`),
   () => identity(`${IDENTITY}instance_group [ { count: 2 kind: KIND_CPU } ]\n`),
@@ -64,15 +65,12 @@ const GOOD: readonly ((round: string) => ModelFiles)[] = [
 ];
 
 /** Faults that people make, with the rule that names each. */
-const FAULTY: readonly (readonly [rule: string, files: ModelFiles])[] = [
+const FAULTY: readonly (readonly [rule: string, files: Files])[] = [
   ['config-syntax', identity(IDENTITY.replace('max_batch_size:', 'max_batchsize:'))],
   ['config-syntax', identity(IDENTITY.replace('TYPE_FP32', 'TYPE_FLOAT'))],
   ['config-syntax', identity(IDENTITY.replace('dims: [ 4 ] }\noutput', 'dims: [ 4, ] }\noutput'))],
   ['directory-name', identity(`name: "another"\n${IDENTITY}`)],
-  [
-    'platform-unknown',
-    { 'config.pbtxt': SIMPLE.replace('onnxruntime_onnx', 'onnxruntime'), '1/model.onnx': '@simple' },
-  ],
+  ['platform-unknown', { 'config.pbtxt': SIMPLE.replace('onnxruntime_onnx', 'onnxruntime'), '1/model.onnx': ONNX }],
   ['max-batch-size-negative', identity(IDENTITY.replace(': 4', ': -1'))],
   ['preferred-batch-size', identity(`${IDENTITY}dynamic_batching { preferred_batch_size: 8 }\n`)],
   ['default-priority-level', identity(`${IDENTITY}dynamic_batching { priority_levels: 2 }\n`)],
@@ -106,37 +104,17 @@ const FAULTY: readonly (readonly [rule: string, files: ModelFiles])[] = [
  * make the same.
  */
 export function plantRepository(directory: string, models: number, faults: number): PlantedFault[] {
-  const onnx = path.join(SHIPPED_MODELS, 'simple', '1', 'model.onnx');
   const planted: PlantedFault[] = [];
   for (let i = 0; i < faults; i++) {
     const [rule, files] = FAULTY[i % FAULTY.length] as (typeof FAULTY)[number];
     const model = `faulty_${i}`;
-    write(path.join(directory, model), files, onnx);
+    writeFiles(path.join(directory, model), files);
     planted.push({ model, rule });
   }
   for (let i = 0; i < models - faults; i++) {
     const kind = i % GOOD.length;
     const round = String(Math.floor(i / GOOD.length));
-    write(path.join(directory, `good_${kind}_${round}`), (GOOD[kind] as (typeof GOOD)[number])(round), onnx);
+    writeFiles(path.join(directory, `good_${kind}_${round}`), (GOOD[kind] as (typeof GOOD)[number])(round));
   }
   return planted;
-}
-
-function write(folder: string, files: ModelFiles, onnx: string): void {
-  for (const [name, content] of Object.entries(files)) {
-    const file = path.join(folder, name);
-    mkdirSync(name.endsWith('/') ? file : path.dirname(file), { recursive: true });
-    if (content === '@simple') copyFileSync(onnx, file);
-    else if (!name.endsWith('/')) writeFileSync(file, content);
-  }
-}
-
-/** Peak resident memory of this process so far, in MiB; undefined where the system does not tell. */
-export function peakMemoryMiB(status = '/proc/self/status'): number | undefined {
-  try {
-    const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1];
-    return peak === undefined ? undefined : Number(peak) / 1024;
-  } catch {
-    return undefined;
-  }
 }

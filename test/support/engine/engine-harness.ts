@@ -1,19 +1,18 @@
 /** Starts engines on repositories that a test writes, with a backend whose executions the test holds in its hands. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { nowNs } from '../../src/base/clock.js';
+import { nowNs } from '../../../src/base/clock.js';
 import type {
   Backend,
   BackendInstance,
   ExecutionRequest,
   ExecutionTimes,
   InstanceSpec,
-} from '../../src/contract/backend.js';
-import type { ReadyModel } from '../../src/contract/engine.js';
-import type { InferenceRequest, InferenceResponse, RequestInput } from '../../src/contract/request.js';
-import { Engine } from '../../src/engine/engine.js';
-import type { EngineOptions } from '../../src/engine/options/engine-options.js';
+} from '../../../src/contract/backend.js';
+import type { ReadyModel } from '../../../src/contract/engine.js';
+import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../src/contract/request.js';
+import { Engine } from '../../../src/engine/engine.js';
+import type { EngineOptions } from '../../../src/engine/options/engine-options.js';
+import type { Files } from '../machine/temporary-directory.js';
+import { makeRepository } from '../repositories/make-repository.js';
 
 /** One batch that the gated backend was given. */
 export interface Execution {
@@ -100,27 +99,16 @@ export interface TestEngine {
   readonly repository: string;
   /** Lines such as `E failed to load ...`. */
   readonly log: string[];
-  write(files: Readonly<Record<string, string | Uint8Array>>): void;
+  write(files: Files): void;
   close(): Promise<void>;
 }
 
-/** Starts an engine on a repository with these files (a path that ends in `/` is a folder). */
-export async function startEngine(
-  files: Readonly<Record<string, string | Uint8Array>>,
-  options: Partial<EngineOptions> = {},
-): Promise<TestEngine> {
-  const root = mkdtempSync(path.join(tmpdir(), 'triton-engine-'));
-  const write = (more: Readonly<Record<string, string | Uint8Array>>): void => {
-    for (const [name, content] of Object.entries(more)) {
-      const target = path.join(root, name);
-      mkdirSync(name.endsWith('/') ? target : path.dirname(target), { recursive: true });
-      if (!name.endsWith('/')) writeFileSync(target, content);
-    }
-  };
-  write(files);
+/** Starts an engine on a repository with these files (a path that ends in `/` is a directory). */
+export async function startEngine(files: Files, options: Partial<EngineOptions> = {}): Promise<TestEngine> {
+  const repository = makeRepository(files);
   const log: string[] = [];
   const engine = await Engine.start({
-    repositories: [root],
+    repositories: [repository.path],
     backendConfig: [],
     autoComplete: true,
     modelControlMode: 'none',
@@ -136,12 +124,12 @@ export async function startEngine(
   });
   return {
     engine,
-    repository: root,
+    repository: repository.path,
     log,
-    write,
+    write: repository.write,
     async close() {
       await engine.stop(10_000);
-      rmSync(root, { recursive: true, force: true });
+      repository.remove();
     },
   };
 }

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { skipLoudly } from './skip-loudly.js';
+import { skipLoudly } from '../machine/skip-loudly.js';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** How long another test process may take to make the environment, in ms. */
 const PATIENCE_MS = 240_000;

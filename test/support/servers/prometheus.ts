@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.js';
-import { skipLoudly } from './skip-loudly.js';
+import { freePort } from '../machine/free-port.js';
+import { skipLoudly } from '../machine/skip-loudly.js';
 
-const CACHE = fileURLToPath(new URL('../../../.venv/prometheus', import.meta.url));
+const CACHE = fileURLToPath(new URL('../../../../.venv/prometheus', import.meta.url));
 
 /**
  * Path of the program: that of TRITON_PROMETHEUS, of the system, or one unpacked from Debian's package. Undefined, after

@@ -1,11 +1,11 @@
-import { nowNs } from '../../src/base/clock.js';
+import { nowNs } from '../../../src/base/clock.js';
 import type {
   Backend,
   BackendInstance,
   ExecutionRequest,
   InstanceSpec,
   ModelLocation,
-} from '../../src/contract/backend.js';
+} from '../../../src/contract/backend.js';
 
 /** What a model does with a request: it answers it, at once or later. */
 export type Script = (request: ExecutionRequest) => void;

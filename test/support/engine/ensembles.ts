@@ -1,8 +1,8 @@
 /** Configurations of ensembles and their members for tests of the engine, and requests to them. */
 import assert from 'node:assert/strict';
-import type { ReadyModel } from '../../src/contract/engine.js';
-import type { InferenceRequest, InferenceResponse } from '../../src/contract/request.js';
-import type { Tensor } from '../../src/protocol/tensor.js';
+import type { ReadyModel } from '../../../src/contract/engine.js';
+import type { InferenceRequest, InferenceResponse } from '../../../src/contract/request.js';
+import type { Tensor } from '../../../src/protocol/tensor.js';
 import { GatedBackend, infer, int32, makeRequest, startEngine } from './engine-harness.js';
 import { type Script, ScriptedBackend } from './scripted-backend.js';
 

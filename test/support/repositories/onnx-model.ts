@@ -1,4 +1,4 @@
-import type { OnnxModel, OnnxValue } from '../../src/onnx/onnx-file.js';
+import type { OnnxModel, OnnxValue } from '../../../src/onnx/onnx-file.js';
 
 /** A model with the given inputs and outputs. */
 export function modelOf(inputs: Record<string, number[]>, outputs: Record<string, number[]>, type = 1): OnnxModel {

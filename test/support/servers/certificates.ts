@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { skipLoudly } from './skip-loudly.js';
+import { skipLoudly } from '../machine/skip-loudly.js';
 
 /** Paths of PEM files. */
 export interface Identity {

@@ -3,20 +3,20 @@
  * what must hold whatever happens: see `check...` below.
  */
 import assert from 'node:assert/strict';
-import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../src/contract/backend.js';
-import type { InferenceResponse } from '../../src/contract/request.js';
-import { InstanceRunner } from '../../src/engine/schedule/instance-runner.js';
-import { NullRequest } from '../../src/engine/schedule/null-request.js';
-import { Task, type TaskOwner } from '../../src/engine/schedule/task.js';
-import { SequenceScheduler } from '../../src/engine/sequence/sequence-scheduler.js';
-import { compileStates } from '../../src/engine/sequence/state-plan.js';
-import { ModelStatistics } from '../../src/engine/statistics/model-statistics.js';
-import { newFailureCounts } from '../../src/engine/statistics/version-counters.js';
-import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
-import { compileModelPlan } from '../../src/modelconfig/plan/model-plan.js';
-import { TritonError } from '../../src/protocol/error.js';
+import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../../src/contract/backend.js';
+import type { InferenceResponse } from '../../../src/contract/request.js';
+import { InstanceRunner } from '../../../src/engine/schedule/instance-runner.js';
+import { NullRequest } from '../../../src/engine/schedule/null-request.js';
+import { Task, type TaskOwner } from '../../../src/engine/schedule/task.js';
+import { SequenceScheduler } from '../../../src/engine/sequence/sequence-scheduler.js';
+import { compileStates } from '../../../src/engine/sequence/state-plan.js';
+import { ModelStatistics } from '../../../src/engine/statistics/model-statistics.js';
+import { newFailureCounts } from '../../../src/engine/statistics/version-counters.js';
+import { readPbtxt } from '../../../src/modelconfig/pbtxt/read-pbtxt.js';
+import { compileModelPlan } from '../../../src/modelconfig/plan/model-plan.js';
+import { TritonError } from '../../../src/protocol/error.js';
+import { Random } from '../values/random.js';
 import { int32, makeRequest } from './engine-harness.js';
-import { Random } from './random.js';
 import { VirtualClock } from './virtual-clock.js';
 
 /** What is simulated. */

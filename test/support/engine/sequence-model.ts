@@ -1,7 +1,7 @@
 /** A model with sequence batching on the gated backend, and requests of sequences for it. */
 import assert from 'node:assert/strict';
-import type { ExecutionRequest } from '../../src/contract/backend.js';
-import type { InferenceRequest } from '../../src/contract/request.js';
+import type { ExecutionRequest } from '../../../src/contract/backend.js';
+import type { InferenceRequest } from '../../../src/contract/request.js';
 import { GatedBackend, int32, makeRequest, startEngine } from './engine-harness.js';
 
 const CONTROLS = `
