@@ -17,7 +17,7 @@ try {
   try {
     await triton('image-client', '-m', 'densenet_onnx', '-c', '3', '-s', 'INCEPTION', '-u', server.http, mug);
     const measure = ['-i', 'grpc', '-u', server.grpc, '--concurrency-range', '1:4', '--measurement-interval', '1000'];
-    await triton('perf', '-m', 'densenet_onnx', ...measure, '-s', '50', '-f', csv, '--chart');
+    await triton('perf', '-m', 'densenet_onnx', ...measure, '-s', '50', '--keep-going', '-f', csv, '--chart');
     console.log(`\nThe figures are in ${csv}.`);
   } finally {
     await server.stop();
