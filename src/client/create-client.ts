@@ -1,5 +1,5 @@
-import { checkClientOptions } from './api/check-options.js';
 import type { ClientOptions, InferenceServerClient } from './api/client.js';
+import { checkClientOptions } from './core/check-options.js';
 
 /**
  * A client of the given protocol. Loads only that transport's library, which is why it is asynchronous; it does not

@@ -1,5 +1,4 @@
 /** The client library: everything a program needs to talk to an inference server over HTTP or gRPC. */
-
 export { type Classification, parseClassification } from '../protocol/classification.js';
 export { DATATYPES, type Datatype, elementCount, elementSize, isDatatype } from '../protocol/datatype.js';
 export { ErrorCode, type ErrorCodeName, TritonError } from '../protocol/error.js';

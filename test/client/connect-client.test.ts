@@ -52,16 +52,16 @@ function inferRequest(values: readonly number[], id = '') {
   };
 }
 
-const numbersOf = (answer: Record<string, unknown>) => {
-  const [raw] = answer['rawOutputContents'] as Uint8Array[];
+const numbersOf = (response: Record<string, unknown>) => {
+  const [raw] = response['rawOutputContents'] as Uint8Array[];
   return [...new Int32Array(Uint8Array.from(raw ?? []).buffer)];
 };
 
 test('unary calls', async () => {
   assert.equal((await client['serverLive']?.({}))?.['live'], true);
-  const answer = await client['modelInfer']?.(inferRequest([1, -2, 3], 'a'));
-  assert.equal(answer?.['id'], 'a');
-  assert.deepEqual(numbersOf(answer ?? {}), [1, -2, 3]);
+  const response = await client['modelInfer']?.(inferRequest([1, -2, 3], 'a'));
+  assert.equal(response?.['id'], 'a');
+  assert.deepEqual(numbersOf(response ?? {}), [1, -2, 3]);
   const config = (await client['modelConfig']?.({ name: 'numbers' }))?.['config'] as { maxBatchSize: number };
   assert.equal(config.maxBatchSize, 8);
 });
@@ -71,7 +71,7 @@ test('a large tensor goes both ways', async () => {
   assert.deepEqual(numbersOf((await client['modelInfer']?.(inferRequest(values))) ?? {}), values);
 });
 
-test('a stream answers in order', async () => {
+test('a stream responds in order', async () => {
   async function* requests() {
     for (let i = 0; i < 20; i++) yield inferRequest([i], String(i));
   }

@@ -64,7 +64,7 @@ function serveStream(handler: handleBidiStreamingCall<Buffer, Buffer>): void {
   server.register(path, handler, identity, identity, 'bidi');
 }
 
-/** The answer to a request: its inputs as outputs. */
+/** The response to a request: its inputs as outputs. */
 function echo(message: Buffer): ReturnType<typeof create<(typeof ModelInferResponse)['fields']>> {
   const request = fromBinary(ModelInferRequest, message);
   const response = create(ModelInferResponse);
@@ -142,7 +142,7 @@ test('a status becomes an error with code, text and status', async () => {
   await assert.rejects(client.isModelReady('m'), { code: 'UNAVAILABLE', message: 'Server exiting', status: 14 });
 });
 
-test('a malformed answer is an error', async () => {
+test('a malformed response is an error', async () => {
   serve('ModelInfer', (_, callback) => callback(null, Buffer.from([0xff, 0xff])));
   await assert.rejects(client.infer(call), { code: 'INTERNAL', message: 'Unable to parse response' });
 });
@@ -169,8 +169,8 @@ test('a call ends at its limit and when its caller gives up', async () => {
 });
 
 test('statistics keep 64 bits and fill in what is absent', async () => {
-  const answer = create(ModelStatisticsResponse);
-  answer.model_stats.push({
+  const response = create(ModelStatisticsResponse);
+  response.model_stats.push({
     name: 'm',
     version: '1',
     last_inference: 2n ** 63n,
@@ -181,7 +181,7 @@ test('statistics keep 64 bits and fill in what is absent', async () => {
     memory_usage: [],
     response_stats: new Map(),
   });
-  serve('ModelStatistics', (_, callback) => callback(null, Buffer.from(toBinary(ModelStatisticsResponse, answer))));
+  serve('ModelStatistics', (_, callback) => callback(null, Buffer.from(toBinary(ModelStatisticsResponse, response))));
   const [statistics] = await client.modelStatistics();
   assert.equal(statistics?.last_inference, 2n ** 63n);
   assert.deepEqual(statistics.inference_stats.queue, { count: 0n, ns: 0n });
@@ -196,7 +196,7 @@ test('a load sends configuration and files', async () => {
   assert.deepEqual([...parameters.get('file:1/model.onnx')!.bytes_param!], [1, 2]);
 });
 
-test('nothing listening: the address and the reason, in the words of the original', async () => {
+test('nothing listening: the address and the reason, in the words of the client library of Triton', async () => {
   const closed = createGrpcClient({ url: '127.0.0.1:1' });
   await assert.rejects(closed.isServerLive(), {
     code: 'UNAVAILABLE',

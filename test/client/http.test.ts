@@ -1,4 +1,4 @@
-/** The HTTP client against a server of node:http: requests as sent, answers, errors, limits. */
+/** The HTTP client against a server of node:http: requests as sent, responses, errors, limits. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ let server: Server;
 let url: string;
 let client: InferenceServerClient;
 let seen: Seen;
-let answer: (request: Seen, response: ServerResponse) => void;
+let respond: (request: Seen, response: ServerResponse) => void;
 
 before(async () => {
   server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ before(async () => {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url: path = '', headers } = request;
     seen = { method, path, headers, body: Buffer.concat(chunks) };
-    answer(seen, response);
+    respond(seen, response);
   });
   url = await listen(server);
   client = createHttpClient({ url });
@@ -47,7 +47,7 @@ function listen(listener: Server | ReturnType<typeof createTcpServer>): Promise<
 }
 
 function json(status: number, value: unknown): void {
-  answer = (_, response) => response.writeHead(status).end(value === undefined ? undefined : JSON.stringify(value));
+  respond = (_, response) => response.writeHead(status).end(value === undefined ? undefined : JSON.stringify(value));
 }
 
 const INT = makeTensor('I', 'INT64', [1n, -2n], [1, 2]);
@@ -66,7 +66,7 @@ function echo({ headers, body }: Seen, response: ServerResponse): void {
 }
 
 test('tensors go out in binary form and come back', async () => {
-  answer = echo;
+  respond = echo;
   const result = await client.infer(call);
   assert.deepEqual([seen.method, seen.path], ['POST', '/v2/models/m/infer']);
   assert.equal(Number(seen.headers['content-length']), seen.body.length);
@@ -77,7 +77,7 @@ test('tensors go out in binary form and come back', async () => {
 });
 
 test('large tensors pass unchanged, sent in pieces and received in many reads', async () => {
-  answer = echo;
+  respond = echo;
   const data = Buffer.alloc(5 << 20, 'pattern');
   const large: InferCall = {
     modelName: 'm',
@@ -92,7 +92,7 @@ test('large tensors pass unchanged, sent in pieces and received in many reads', 
 
 test('tensors can travel as JSON', async () => {
   const plain = createHttpClient({ url, inputFormat: 'json', outputFormat: 'json' });
-  answer = echo;
+  respond = echo;
   const result = await plain.infer({ modelName: 'm', inputs: [INT, TEXT], outputs: [{ name: 'I' }] });
   assert.deepEqual(JSON.parse(seen.body.toString()), {
     inputs: [
@@ -106,8 +106,8 @@ test('tensors can travel as JSON', async () => {
   await plain.close();
 });
 
-test('an answer without an announced length is read to its end', async () => {
-  answer = (_, response) => {
+test('a response without an announced length is read to its end', async () => {
+  respond = (_, response) => {
     response.write('{"model_name":"m","model_version":"1","outputs":[{"name":"O",');
     setImmediate(() => response.end('"datatype":"INT32","shape":[2],"data":[3,4]}]}'));
   };
@@ -116,7 +116,7 @@ test('an answer without an announced length is read to its end', async () => {
 });
 
 test('a prepared request can be sent again and keeps its data', async () => {
-  answer = echo;
+  respond = echo;
   const data = new Uint8Array([1, 2, 3]);
   const prepared = client.prepare({ modelName: 'm', inputs: [{ name: 'I', datatype: 'UINT8', shape: [3], data }] });
   data.fill(9);
@@ -130,9 +130,9 @@ test('a prepared request can be sent again and keeps its data', async () => {
 });
 
 for (const compression of ['gzip', 'deflate'] as const) {
-  test(`${compression}: bodies are compressed, answers are asked for and decompressed`, async () => {
+  test(`${compression}: bodies are compressed, responses are asked for and decompressed`, async () => {
     const compressing = createHttpClient({ url, compression });
-    answer = (request, response) => {
+    respond = (request, response) => {
       assert.equal(request.headers['content-encoding'], compression);
       assert.equal(request.headers['accept-encoding'], compression);
       const body = compression === 'gzip' ? gunzipSync(request.body) : inflateSync(request.body);
@@ -142,10 +142,10 @@ for (const compression of ['gzip', 'deflate'] as const) {
     };
     assert.deepEqual((await compressing.infer(call)).outputs, []);
     await compressing.inferPrepared(compressing.prepare(call));
-    answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+    respond = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
     await assert.rejects(compressing.infer(call), {
       code: 'INTERNAL',
-      message: /^the gzip data of the answer is broken/,
+      message: /^the gzip data of the response is broken/,
     });
     await compressing.close();
   });
@@ -163,7 +163,7 @@ test('headers are sent with every call', async () => {
   json(200, {});
   await client.serverMetadata({ headers: { 'X-Key': 'v w' } });
   assert.equal(seen.headers['x-key'], 'v w');
-  answer = echo;
+  respond = echo;
   await client.infer(call, { headers: { 'X-Key': 'again' } });
   assert.equal(seen.headers['x-key'], 'again');
 });
@@ -182,7 +182,7 @@ test('readiness is the status', async () => {
   assert.deepEqual([seen.method, seen.path], ['GET', '/v2/models/m/versions/1/ready']);
 });
 
-test('management answers, what is absent filled in', async () => {
+test('responses of management calls, what is absent filled in', async () => {
   json(200, { name: 'triton', version: '2', extensions: ['e'] });
   assert.deepEqual(await client.serverMetadata(), { name: 'triton', version: '2', extensions: ['e'] });
   json(200, { name: 'm', versions: ['1'], platform: 'p', inputs: [{ name: 'I', datatype: 'FP32', shape: [-1, 2] }] });
@@ -192,7 +192,7 @@ test('management answers, what is absent filled in', async () => {
   json(200, { name: 'm', max_batch_size: 8, input: [{ name: 'I', data_type: 'TYPE_FP32', dims: [2] }] });
   const config = await client.modelConfig('m');
   assert.deepEqual([config.max_batch_size, config.input[0]?.dims], [8, [2n]]);
-  answer = (_, response) =>
+  respond = (_, response) =>
     response.end('{"model_stats":[{"name":"m","inference_stats":{"queue":{"count":2,"ns":9007199254740993}}}]}');
   const [statistics] = await client.modelStatistics();
   assert.equal(seen.path, '/v2/models/stats');
@@ -242,13 +242,13 @@ const errors: readonly [status: number, body: string, code: string, message: str
   [501, '{"error":"u"}', 'UNSUPPORTED', 'u'],
   [503, '{"error":"Server exiting"}', 'UNAVAILABLE', 'Server exiting'],
   [400, '', 'INVALID_ARG', 'client received an empty response from the server.'],
-  [502, '<html>', 'UNKNOWN', 'the server answered with HTTP status 502: <html>'],
-  [500, '[1]', 'INTERNAL', 'the server answered with HTTP status 500: [1]'],
+  [502, '<html>', 'UNKNOWN', 'the server responded with HTTP status 502: <html>'],
+  [500, '[1]', 'INTERNAL', 'the server responded with HTTP status 500: [1]'],
 ];
 
 for (const [status, body, code, message] of errors) {
-  test(`an error answer: ${status} ${body || '(empty)'}`, async () => {
-    answer = (_, response) => response.writeHead(status).end(body);
+  test(`an error response: ${status} ${body || '(empty)'}`, async () => {
+    respond = (_, response) => response.writeHead(status).end(body);
     const check = (error: TritonError): boolean => {
       assert.ok(error instanceof TritonError);
       assert.deepEqual([error.code, error.status, error.message], [code, status, message]);
@@ -259,8 +259,8 @@ for (const [status, body, code, message] of errors) {
   });
 }
 
-test('answers that are no JSON name the call', async () => {
-  answer = (_, response) => response.end('{');
+test('responses that are not JSON name the call', async () => {
+  respond = (_, response) => response.end('{');
   await assert.rejects(client.serverMetadata(), { code: 'INTERNAL', message: /^failed to parse server metadata: / });
   json(200, []);
   await assert.rejects(client.modelMetadata('m'), {
@@ -269,14 +269,14 @@ test('answers that are no JSON name the call', async () => {
 });
 
 test('a call ends at its limit and when its caller gives up; the next one works', async () => {
-  answer = () => {};
+  respond = () => {};
   await assert.rejects(client.infer(call, { timeoutMs: 20 }), { code: 'UNAVAILABLE', message: 'Deadline Exceeded' });
   const controller = new AbortController();
   const pending = client.serverMetadata({ signal: controller.signal });
   controller.abort(new Error('enough'));
   await assert.rejects(pending, { code: 'CANCELLED' });
   await assert.rejects(client.infer(call, { signal: controller.signal }), { code: 'CANCELLED' });
-  answer = echo;
+  respond = echo;
   await client.infer(call);
 });
 
@@ -284,7 +284,7 @@ test('calls beyond the connections wait for one; a limit counts while waiting', 
   const narrow = createHttpClient({ url, maxConnections: 1 });
   let release = (): void => {};
   const arrived = new Promise<void>((resolve) => {
-    answer = (request, response) => {
+    respond = (request, response) => {
       release = () => echo(request, response);
       resolve();
     };
@@ -294,7 +294,7 @@ test('calls beyond the connections wait for one; a limit counts while waiting', 
   await assert.rejects(narrow.infer(call, { timeoutMs: 20 }), { message: 'Deadline Exceeded' });
   release();
   await first;
-  answer = echo;
+  respond = echo;
   await narrow.infer(call);
   await narrow.close();
 });
@@ -328,7 +328,7 @@ async function failureOf(options: ClientOptions): Promise<TritonError> {
   return assert.fail('no error');
 }
 
-test('errors below the protocol have the texts of the original, with the reason', async () => {
+test('errors below the protocol have the messages of the client library of Triton, with the reason', async () => {
   const refused = await failureOf({ url: '127.0.0.1:1' });
   assert.equal(refused.code, 'UNAVAILABLE');
   assert.equal(refused.message, "HTTP client failed: Couldn't connect to server (connect ECONNREFUSED 127.0.0.1:1)");

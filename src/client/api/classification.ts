@@ -6,12 +6,14 @@ import { tensorStrings } from '../../protocol/tensor-values.js';
 
 /**
  * The classes of an output that was requested with `classification`, best first: one list per batch element, or a
- * single list when the model does not batch. Throws INVALID_ARG when the tensor is no classification result.
+ * single list when the model does not batch. Throws INVALID_ARG when the tensor is not a classification result.
  */
 export function classifications(output: Tensor): Classification[][] {
   const { name, datatype, shape } = output;
   if (datatype !== 'BYTES' || shape.length === 0 || shape.length > 2) {
-    throw invalidArg(`output '${name}' is no classification result: datatype ${datatype}, shape ${formatShape(shape)}`);
+    throw invalidArg(
+      `output '${name}' is not a classification result: datatype ${datatype}, shape ${formatShape(shape)}`,
+    );
   }
   const perEntry = shape.at(-1) as number;
   const classes = tensorStrings(output).map(parseClassification);

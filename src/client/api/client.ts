@@ -2,7 +2,6 @@
  * The one client interface over both transports. HTTP (`createHttpClient`) and gRPC (`createGrpcClient`) implement it;
  * the image client, the load generator, the tests and library users hold nothing else.
  */
-
 import type { Datatype } from '../../protocol/datatype.js';
 import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
@@ -12,14 +11,14 @@ import type { GenerateCall, GenerateEvent, GenerateResult } from './generate.js'
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Gives up after so many milliseconds with UNAVAILABLE `Deadline Exceeded`; default: the client's. */
+  /** Limit of the call in milliseconds; beyond it, the call rejects with UNAVAILABLE `Deadline Exceeded`. 0 = no limit. Default: the client's. */
   readonly timeoutMs?: number;
   /** Extra HTTP headers or gRPC metadata. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** An input of a request: tensor data, or a place in registered shared memory. */
+/** An input of a request: tensor data, or a range of registered shared memory. */
 export interface InferInput {
   readonly name: string;
   readonly datatype: Datatype;
@@ -62,13 +61,14 @@ export interface InferCall {
   readonly timeoutMicroseconds?: bigint | number;
 }
 
-/** What a model answered. */
+/** The response of a model. */
 export interface InferResult {
   readonly modelName: string;
   readonly modelVersion: string;
   readonly id: string;
   readonly parameters: Parameters;
   readonly outputs: readonly Tensor[];
+  /** The output of that name; undefined when the response has none. */
   output(name: string): Tensor | undefined;
 }
 
@@ -98,7 +98,7 @@ export interface PreparedCall {
 /**
  * When the parts of a call happened, in nanoseconds of the clock of `nowNs`. What counts as send and receive is what
  * NVIDIA's client libraries count: HTTP, from the start of the transfer to the last byte handed over and from the first
- * to the last byte of the answer; gRPC, building the request and unpacking the answer.
+ * to the last byte of the response; gRPC, building the request and unpacking the response.
  */
 export interface CallTiming {
   readonly sendStartNs: number;
@@ -107,10 +107,10 @@ export interface CallTiming {
   readonly receiveEndNs: number;
 }
 
-/** A successful answer that was not decoded yet. */
+/** A successful response that was not decoded yet. */
 export interface RawInferResult {
   readonly timing: CallTiming;
-  /** Decodes it; throws a TritonError (INTERNAL) for an answer that is not well formed. */
+  /** Decodes it; throws a TritonError (INTERNAL) for a response that is not well formed. */
   decode(): InferResult;
 }
 
@@ -150,11 +150,11 @@ export interface InferenceServerClient {
   infer(call: InferCall, options?: CallOptions): Promise<InferResult>;
   /**
    * Encodes a request once, for repeated sending: the data is copied, changes of its buffers have no effect.
-   * `enableEmptyFinalResponse` (gRPC only) asks, in a stream, for a message that says that a request is complete; the
-   * original's clients send it with other calls too.
+   * `enableEmptyFinalResponse` (gRPC only) asks, in a stream, for a message that says that a request is complete;
+   * perf_analyzer sends it with other calls too.
    */
   prepare(call: InferCall, options?: { enableEmptyFinalResponse?: boolean }): PreparedCall;
-  /** Sends a prepared request; the answer is decoded only if asked for. The cheapest way to send the same again. */
+  /** Sends a prepared request; the response is decoded only if asked for. The cheapest way to send the same again. */
   inferPrepared(prepared: PreparedCall, options?: CallOptions): Promise<RawInferResult>;
   /** HTTP only; the gRPC client rejects with UNSUPPORTED. One response of a model as plain values. */
   generate(call: GenerateCall, options?: CallOptions): Promise<GenerateResult>;
@@ -165,7 +165,7 @@ export interface InferenceServerClient {
   close(): Promise<void>;
 }
 
-/** TLS of a client connection. All PEM texts or buffers. */
+/** TLS of a client connection. All in PEM format. */
 export interface TlsOptions {
   readonly rootCertificates?: string | Buffer;
   readonly certificate?: string | Buffer;
@@ -191,6 +191,6 @@ export interface ClientOptions {
   readonly inputFormat?: 'binary' | 'json';
   /** HTTP: how the outputs are asked for. Default binary. */
   readonly outputFormat?: 'binary' | 'json';
-  /** HTTP: compress request bodies / ask for compressed answers. gRPC: message compression. Default none. */
+  /** HTTP: compress request bodies / ask for compressed responses. gRPC: message compression. Default none. */
   readonly compression?: 'none' | 'gzip' | 'deflate';
 }

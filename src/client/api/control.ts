@@ -24,7 +24,7 @@ export interface CudaSharedMemoryRegion {
   readonly byteSize: bigint | number;
 }
 
-/** What a server can be asked and told about itself. Every call rejects with a TritonError. */
+/** Reads and changes settings of a server. Every call rejects with a TritonError. */
 export interface ServerControl {
   /** Settings of a model, or the global ones. */
   traceSettings(model?: string, options?: CallOptions): Promise<TraceSettings>;

@@ -1,11 +1,11 @@
 import { Channel, type ChannelInterface, type ChannelOptions, compressionAlgorithms, credentials } from '@grpc/grpc-js';
 import type { ClientOptions, TlsOptions } from '../api/client.js';
-import { parseServerUrl } from '../api/url.js';
+import { parseServerUrl } from '../core/url.js';
 
 const INT32_MAX = 2 ** 31 - 1;
-/** HTTP/2's default window of 64 KB holds large answers to a few hundred per second. */
+/** HTTP/2's default window of 64 KB limits large responses to a few hundred per second. In bytes. */
 const FLOW_CONTROL_WINDOW = 64 * 1024 * 1024;
-/** Default of the original client, in milliseconds. */
+/** Default of Triton's client library (KeepAliveOptions of grpc_client.h), in milliseconds. */
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
 const COMPRESSION = {
@@ -14,7 +14,7 @@ const COMPRESSION = {
   gzip: compressionAlgorithms.gzip,
 } as const;
 
-/** Opens a channel with the original client's settings (spec: wire protocol, section 10.2). Connects at the first call. */
+/** Opens a channel with the settings of Triton's client library (grpc_client.cc). Connects at the first call. */
 export function openChannel(options: ClientOptions): ChannelInterface {
   const address = parseServerUrl(options.url);
   const settings: ChannelOptions = {

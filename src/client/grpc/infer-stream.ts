@@ -1,10 +1,9 @@
 import { type ChannelInterface, status as Status } from '@grpc/grpc-js';
 import { TritonError } from '../../protocol/error.js';
 import type { CallOptions, InferCall, InferStream, PreparedCall, StreamEvent } from '../api/client.js';
-import { cancelledByCaller } from '../api/system-errors.js';
+import { cancelledByCaller } from '../core/errors.js';
 import { decodeGrpcStreamResponse } from '../infer/grpc-codec.js';
-import { errorOfStatus } from './status-error.js';
-import { deadlineOf, metadataOf } from './unary.js';
+import { deadlineOf, errorOfStatus, metadataOf } from './unary.js';
 
 /** Messages taken from the transport ahead of the reader; beyond, HTTP/2's flow control holds the server. */
 const READ_AHEAD = 64;
@@ -31,22 +30,15 @@ export class GrpcInferStream implements InferStream {
   /** Set when the call is over: the error, or null for a good end. */
   #end: TritonError | null | undefined;
 
-  constructor(
-    channel: ChannelInterface,
-    path: string,
-    encode: StreamEncoder,
-    defaultTimeoutMs: number,
-    options: CallOptions | undefined,
-  ) {
-    const signal = options?.signal;
+  constructor(channel: ChannelInterface, path: string, encode: StreamEncoder, options: CallOptions) {
+    const { signal } = options;
     if (signal?.aborted) throw cancelledByCaller(signal);
     this.#encode = encode;
-    const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs;
-    this.#call = channel.createCall(path, deadlineOf(timeoutMs), null, null, undefined);
+    this.#call = channel.createCall(path, deadlineOf(options.timeoutMs), null, null, undefined);
     const onAbort = (): void => this.cancel();
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#release = () => signal?.removeEventListener('abort', onAbort);
-    this.#call.start(metadataOf(options?.headers), {
+    this.#call.start(metadataOf(options.headers), {
       onReceiveMetadata() {},
       onReceiveMessage: (message: Uint8Array) => this.#receive(message),
       onReceiveStatus: (status) => {
@@ -88,7 +80,7 @@ export class GrpcInferStream implements InferStream {
     return {
       next: () => this.#next(),
       return: async () => {
-        // The reader left the loop: nobody will take the rest.
+        // The reader left the loop: nobody will read the rest.
         this.cancel();
         return { done: true, value: undefined };
       },

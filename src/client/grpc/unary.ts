@@ -1,13 +1,12 @@
-import { type ChannelInterface, Metadata } from '@grpc/grpc-js';
-import { GrpcStatus, invalidArg, TritonError } from '../../protocol/error.js';
+import { type ChannelInterface, Metadata, type StatusObject } from '@grpc/grpc-js';
+import { codeOfGrpcStatus, GrpcStatus, invalidArg, TritonError } from '../../protocol/error.js';
 import type { CallOptions } from '../api/client.js';
-import { cancelledByCaller } from '../api/system-errors.js';
-import { errorOfStatus } from './status-error.js';
+import { cancelledByCaller, deadlineExceeded, grpcSystemMessage } from '../core/errors.js';
 
 const NO_METADATA = new Metadata();
 
 /**
- * Sends one message, resolves with the one that answers it. Goes to the channel itself: the client class of grpc-js
+ * Sends one message, resolves with the one that responds to it. Goes to the channel itself: the client class of grpc-js
  * adds an interceptor chain, an event emitter and a captured stack to every call, which the load generator would
  * measure as the server's time.
  */
@@ -15,33 +14,31 @@ export function unary(
   channel: ChannelInterface,
   path: string,
   message: Buffer,
-  defaultTimeoutMs: number,
-  options: CallOptions | undefined,
+  options: CallOptions,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const signal = options?.signal;
+    const { signal } = options;
     if (signal?.aborted) {
       reject(cancelledByCaller(signal));
       return;
     }
-    const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs;
-    const call = channel.createCall(path, deadlineOf(timeoutMs), null, null, undefined);
+    const call = channel.createCall(path, deadlineOf(options.timeoutMs), null, null, undefined);
     const onAbort = signal && (() => call.cancelWithStatus(GrpcStatus.CANCELLED, 'Locally cancelled by application!'));
     if (onAbort) signal.addEventListener('abort', onAbort, { once: true });
-    let answer: Uint8Array | undefined;
-    call.start(metadataOf(options?.headers), {
+    let response: Uint8Array | undefined;
+    call.start(metadataOf(options.headers), {
       onReceiveMetadata() {},
       onReceiveMessage(received: Uint8Array) {
-        answer = received;
+        response = received;
       },
       onReceiveStatus(status) {
         if (onAbort) signal.removeEventListener('abort', onAbort);
         if (status.code !== GrpcStatus.OK) {
           reject(signal?.aborted ? cancelledByCaller(signal) : errorOfStatus(status));
-        } else if (answer === undefined) {
-          reject(new TritonError('INTERNAL', 'the server answered without a message', { status: status.code }));
+        } else if (response === undefined) {
+          reject(new TritonError('INTERNAL', 'the server responded without a message', { status: status.code }));
         } else {
-          resolve(answer);
+          resolve(response);
         }
       },
     });
@@ -51,8 +48,8 @@ export function unary(
   });
 }
 
-/** Point in time at which a call with this limit ends; 0 = never. */
-export function deadlineOf(timeoutMs: number): number {
+/** Point in time at which a call with this limit in milliseconds ends; 0 = never. */
+export function deadlineOf(timeoutMs = 0): number {
   return timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
 }
 
@@ -71,4 +68,11 @@ export function metadataOf(headers: CallOptions['headers']): Metadata {
     }
   }
   return metadata;
+}
+
+/** The error of a call that ended with a status other than OK. */
+export function errorOfStatus(status: Pick<StatusObject, 'code' | 'details'>): TritonError {
+  if (status.code === GrpcStatus.DEADLINE_EXCEEDED) return deadlineExceeded(status.code);
+  const known = status.code === GrpcStatus.UNAVAILABLE ? grpcSystemMessage(status.details) : undefined;
+  return new TritonError(codeOfGrpcStatus(status.code), known ?? status.details, { status: status.code });
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { nowNs } from '../../base/clock.js';
 import type { CallTiming } from '../api/client.js';
-import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../api/system-errors.js';
+import { cancelledByCaller, deadlineExceeded, httpSystemError } from '../core/errors.js';
 
 /** One request as it is handed to undici. */
 export interface HttpRequest {
@@ -12,7 +12,20 @@ export interface HttpRequest {
   readonly body?: Uint8Array | readonly Uint8Array[];
 }
 
-/** A complete answer. */
+/** The parts of a request's body. */
+export function chunksOf(body: HttpRequest['body']): readonly Uint8Array[] {
+  if (body === undefined) return [];
+  return body instanceof Uint8Array ? [body] : body;
+}
+
+/** Several chunks as one; a single one is not copied. */
+export function joined(chunks: readonly Uint8Array[]): Buffer {
+  const first = chunks[0];
+  if (chunks.length === 1 && first !== undefined) return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  return Buffer.concat(chunks);
+}
+
+/** A complete response. */
 export interface HttpResponse {
   readonly status: number;
   /** Value of `Inference-Header-Content-Length`, where it was sent. */
@@ -27,7 +40,7 @@ export interface HttpResponse {
 const MAX_PREALLOCATED = 1 << 30;
 
 /**
- * Sends a request and collects the answer. Rejects with a TritonError: UNAVAILABLE `Deadline Exceeded` after
+ * Sends a request and collects the response. Rejects with a TritonError: UNAVAILABLE `Deadline Exceeded` after
  * `timeoutMs` (0 = no limit), CANCELLED when the signal fires, the system's error otherwise.
  */
 export function exchange(
@@ -52,7 +65,7 @@ export function exchange(
 
 /**
  * Handler in undici's first handler interface. It saves the wrapper objects and the parsed header record of the newer
- * one, and it alone tells when the request was written; this is the hot path of the load generator.
+ * one, and it alone reports when the request was written; this is the hot path of the load generator.
  */
 class Exchange implements CallTiming {
   sendStartNs = 0;
@@ -113,7 +126,7 @@ class Exchange implements CallTiming {
     this.#status = status;
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as Buffer;
-      // The lengths of the three names differ, so that hardly any header is turned into text.
+      // The lengths of the three names differ, so that hardly any header is turned into a string.
       if (name.length === 31 && equals(name, 'inference-header-content-length')) {
         this.#headerLength = Number((headers[i + 1] as Buffer).toString('latin1'));
       } else if (name.length === 14 && equals(name, 'content-length')) {
@@ -161,7 +174,7 @@ class Exchange implements CallTiming {
     this.#reject(this.#early ?? httpSystemError(reason));
   }
 
-  /** Ends the call before its answer; a request that waits for a connection is dropped when it gets one. */
+  /** Ends the call before its response; a request that waits for a connection is dropped when it gets one. */
   #giveUp(reason: Error): void {
     this.#early = reason;
     this.#release();

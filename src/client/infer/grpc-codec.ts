@@ -1,4 +1,4 @@
-/** A call -> ModelInferRequest, and ModelInferResponse -> result (spec: wire protocol, section 10.2). */
+/** A call -> ModelInferRequest, and ModelInferResponse -> result. */
 
 import { type Datatype, isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
@@ -26,7 +26,7 @@ export function encodeGrpcInferRequest(call: InferCall, enableEmptyFinalResponse
   const rawInputContents: Uint8Array[] = [];
   for (const input of call.inputs) {
     const { name, datatype, shape, sharedMemory } = input;
-    const parameters = sharedMemory === undefined ? NO_PARAMETERS : new Map(placeParameters(sharedMemory));
+    const parameters = sharedMemory === undefined ? NO_PARAMETERS : new Map(rangeParameters(sharedMemory));
     inputs.push({ name, datatype, shape, parameters, contents: undefined });
     if (sharedMemory === undefined) rawInputContents.push(dataOf(input));
   }
@@ -126,7 +126,7 @@ function requestParameters(call: InferCall, enableEmptyFinalResponse: boolean): 
 function requestedOutputs(call: InferCall): InferRequestedOutputMessage[] {
   if (call.outputs === undefined) return [];
   return call.outputs.map(({ name, classification, sharedMemory }) => {
-    const entries: [string, ParameterMessage][] = sharedMemory === undefined ? [] : placeParameters(sharedMemory);
+    const entries: [string, ParameterMessage][] = sharedMemory === undefined ? [] : rangeParameters(sharedMemory);
     if (classification !== undefined && classification !== 0) {
       entries.push(['classification', { kind: 'int64', value: BigInt(classification) }]);
     }
@@ -134,7 +134,7 @@ function requestedOutputs(call: InferCall): InferRequestedOutputMessage[] {
   });
 }
 
-function placeParameters({ region, byteSize, offset }: SharedMemoryReference): [string, ParameterMessage][] {
+function rangeParameters({ region, byteSize, offset }: SharedMemoryReference): [string, ParameterMessage][] {
   const entries: [string, ParameterMessage][] = [
     ['shared_memory_region', { kind: 'string', value: region }],
     ['shared_memory_byte_size', { kind: 'int64', value: BigInt(byteSize) }],

@@ -1,4 +1,4 @@
-/** A call -> body of an infer request over HTTP, and the response's body -> result (spec: wire protocol, section 10.1). */
+/** A call -> body of an infer request over HTTP, and the response's body -> result. */
 
 import { elementCount, isDatatype } from '../../protocol/datatype.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
@@ -142,7 +142,7 @@ function writeInput(body: BodyBuilder, input: InferInput, binary: boolean): void
   const { name, datatype, shape, sharedMemory } = input;
   body.text(`{"name":${jsonString(name)},"datatype":"${datatype}","shape":[${shape.join(',')}],`);
   if (sharedMemory !== undefined) {
-    body.text(`"parameters":{${placeMembers(sharedMemory)}}}`);
+    body.text(`"parameters":{${rangeMembers(sharedMemory)}}}`);
     return;
   }
   const data = dataOf(input);
@@ -166,11 +166,11 @@ function requestedOutput(output: NonNullable<InferCall['outputs']>[number], bina
   const members: string[] = [];
   if (classification !== undefined && classification !== 0) members.push(`"classification":${classification}`);
   if (sharedMemory === undefined) members.push(`"binary_data":${binary}`);
-  else members.push(placeMembers(sharedMemory));
+  else members.push(rangeMembers(sharedMemory));
   return `{"name":${jsonString(name)},"parameters":{${members.join(',')}}}`;
 }
 
-function placeMembers({ region, byteSize, offset }: SharedMemoryReference): string {
-  const place = `"shared_memory_region":${jsonString(region)},"shared_memory_byte_size":${byteSize}`;
-  return offset === undefined || offset === 0 ? place : `${place},"shared_memory_offset":${offset}`;
+function rangeMembers({ region, byteSize, offset }: SharedMemoryReference): string {
+  const range = `"shared_memory_region":${jsonString(region)},"shared_memory_byte_size":${byteSize}`;
+  return offset === undefined || offset === 0 ? range : `${range},"shared_memory_offset":${offset}`;
 }

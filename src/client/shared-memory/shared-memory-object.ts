@@ -46,13 +46,13 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
 
   /**
    * Makes the object, or opens an existing one that is large enough. Throws a TritonError: INVALID_ARG for a key that
-   * names no object or a size that does not fit, ALREADY_EXISTS with `createOnly`, INTERNAL for what the system refuses.
+   * names no object, or a size that does not fit, ALREADY_EXISTS with `createOnly`, INTERNAL for what the system refuses.
    */
   static create(name: string, key: string, byteSize: number, options: SharedMemoryOptions = {}): SharedMemoryObject {
     const path = sharedMemoryPath(key);
     if (path === undefined) {
       throw invalidArg(
-        `'${key}' is no key of a shared memory object; expected a name like /my_region without further /`,
+        `'${key}' is not a key of a shared memory object; expected a name like /my_region without further /`,
       );
     }
     if (!Number.isSafeInteger(byteSize) || byteSize <= 0) {
@@ -87,12 +87,12 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
     let next = offset;
     return data.map((part) => {
       const bytes = part instanceof Uint8Array ? part : part.data;
-      const place = this.reference(next, bytes.length);
+      const range = this.reference(next, bytes.length);
       for (let done = 0; done < bytes.length; ) {
         done += writeSync(this.#open(), bytes, done, bytes.length - done, next + done);
       }
       next += bytes.length;
-      return place;
+      return range;
     });
   }
 
@@ -129,7 +129,7 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
     return { region: this.name, byteSize, offset };
   }
 
-  /** Removes the object's name and gives it up here. Servers that registered it keep the memory until they unregister. */
+  /** Removes the object's name and closes the object here. Servers that registered it keep the memory until they unregister. */
   destroy(): void {
     if (this.#fd < 0) return;
     closeSync(this.#fd);

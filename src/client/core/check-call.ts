@@ -1,6 +1,6 @@
 import { DATATYPES, elementCount, elementSize, isDatatype } from '../../protocol/datatype.js';
 import { invalidArg } from '../../protocol/error.js';
-import type { InferCall, InferInput, InferRequestedOutput, SharedMemoryReference } from './client.js';
+import type { InferCall, InferInput, InferRequestedOutput, SharedMemoryReference } from '../api/client.js';
 
 /** Most that an unsigned 64-bit integer of the protocol holds. */
 const MAX_UINT64 = 2n ** 64n - 1n;
@@ -87,12 +87,14 @@ function optionalString(value: unknown, where: string, hint = 'expected a string
 }
 
 function optionalUint64(value: unknown, where: string): void {
-  if (value === undefined) return;
-  const fits =
-    typeof value === 'bigint' ? value >= 0n && value <= MAX_UINT64 : Number.isSafeInteger(value) && Number(value) >= 0;
-  if (!fits) {
-    throw invalidArg(
-      `${where}: expected a whole number from 0 to 2^64-1 (a bigint beyond 2^53), got ${typeof value === 'string' ? `the string '${value}'` : String(value)}`,
-    );
-  }
+  if (value !== undefined) requireUint64(value, where);
+}
+
+/** The value as a bigint. Throws INVALID_ARG that names `where` when no unsigned 64-bit integer holds it. */
+export function requireUint64(value: unknown, where: string): bigint {
+  if (typeof value === 'bigint' && value >= 0n && value <= MAX_UINT64) return value;
+  if (Number.isSafeInteger(value) && Number(value) >= 0) return BigInt(value as number);
+  throw invalidArg(
+    `${where}: expected a whole number from 0 to 2^64-1 (a bigint beyond 2^53), got ${typeof value === 'string' ? `the string '${value}'` : String(value)}`,
+  );
 }

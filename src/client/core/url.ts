@@ -13,10 +13,10 @@ export interface ServerAddress {
 
 const SCHEMES: Readonly<Record<string, boolean>> = { http: false, https: true, grpc: false, grpcs: true };
 
-/** Reads the `url` option of a client. Throws INVALID_ARG for what is no address. */
+/** Reads the `url` option of a client. Throws INVALID_ARG for what is not an address. */
 export function parseServerUrl(url: string): ServerAddress {
   const match = /^(?:([A-Za-z][\w+.-]*):\/\/)?([^/?#\s]+)(\/[^?#\s]*)?$/.exec(url);
-  if (match === null) throw invalidArg(`'${url}' is no server address; expected host:port, e.g. localhost:8000`);
+  if (match === null) throw invalidArg(`'${url}' is not a server address; expected host:port, e.g. localhost:8000`);
   const scheme = (match[1] ?? 'http').toLowerCase();
   const secure = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined;
   if (secure === undefined) throw invalidArg(`unsupported protocol '${match[1]}' in '${url}'; expected http or https`);
@@ -25,7 +25,7 @@ export function parseServerUrl(url: string): ServerAddress {
   try {
     parsed = new URL(`http://${authority}`);
   } catch (cause) {
-    throw invalidArg(`'${url}' is no server address: ${(cause as Error).message}; expected host:port`);
+    throw invalidArg(`'${url}' is not a server address: ${(cause as Error).message}; expected host:port`);
   }
   return { authority, hostname: parsed.hostname, secure, basePath: (match[3] ?? '').replace(/\/$/, '') };
 }

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { makeTensor, type ValuesOf } from '../../protocol/tensor-values.js';
+import type { ClientOptions, InferCall } from '../api/client.js';
 import { createClient } from '../create-client.js';
 import { createGrpcClient } from '../grpc/grpc-client.js';
 import { createHttpClient } from '../http/http-client.js';
-import type { ClientOptions, InferCall } from './client.js';
 
 const input = { name: 'A', datatype: 'INT32', shape: [2], data: new Uint8Array(8) } as const;
 /** Nothing listens there: a request that is sent fails with UNAVAILABLE, not with INVALID_ARG. */

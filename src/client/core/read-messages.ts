@@ -1,12 +1,12 @@
 /** Messages of the management calls, as the client interface shows them. */
-
 import { isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
-import type { ModelStatistics, StatisticDuration } from '../../protocol/management.js';
+import type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../../protocol/management.js';
 import type {
   InferBatchStatistics,
   InferResponseStatistics,
   InferStatistics,
+  ModelIndex,
   ModelMetadataResponse,
   ModelStatistics as ModelStatisticsMessage,
   StatisticDuration as StatisticDurationMessage,
@@ -81,4 +81,14 @@ function batchStats(stats: InferBatchStatistics) {
 
 function duration(message: StatisticDurationMessage | undefined): StatisticDuration {
   return message ?? { count: 0n, ns: 0n };
+}
+
+/** An entry of the repository index; an empty version, state or reason counts as absent. */
+export function readIndexEntry({ name, version, state, reason }: ModelIndex): IndexEntry {
+  return {
+    name,
+    ...(version === '' ? {} : { version }),
+    ...(state === '' ? {} : { state: state as ModelState }),
+    ...(reason === '' ? {} : { reason }),
+  };
 }

@@ -1,5 +1,5 @@
 import { invalidArg } from '../../protocol/error.js';
-import type { ClientOptions, TlsOptions } from './client.js';
+import type { ClientOptions, TlsOptions } from '../api/client.js';
 
 type Kind = 'string' | 'boolean' | 'amount' | 'count' | 'pem' | 'tls' | readonly string[];
 

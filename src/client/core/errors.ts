@@ -1,13 +1,13 @@
 /**
- * What goes wrong below the protocol (no connection, unknown host, TLS, broken answers) as TritonErrors: the one place
- * where codes of the operating system, of undici and of grpc-js are known. The first part of each text is that of
+ * What goes wrong below the protocol (no connection, unknown host, TLS, broken responses) as TritonErrors: the one place
+ * where codes of the operating system, of undici and of grpc-js are known. The first part of each message is that of
  * NVIDIA's client libraries, which tools match on; the system's own words follow in brackets.
  */
 import { TritonError } from '../../protocol/error.js';
 
-/** Text of libcurl, as the original HTTP client reports it, by code of the system or of undici. */
+/** Messages of libcurl, as Triton's HTTP client reports them, by code of the system or of undici. */
 const CONNECT = "Couldn't connect to server";
-const HTTP_TEXTS: Readonly<Record<string, string>> = {
+const HTTP_MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: CONNECT,
   EHOSTUNREACH: CONNECT,
   ENETUNREACH: CONNECT,
@@ -38,32 +38,32 @@ export function httpSystemError(reason: unknown): TritonError {
   if (reason instanceof TritonError) return reason;
   const { code, message } = describe(reason);
   const broken = reason instanceof Error && reason.name === 'HTTPParserError';
-  const text = broken
-    ? textOfForeignAnswer(message)
-    : (textOfHandshake(message) ?? HTTP_TEXTS[code] ?? textOfFamily(code));
+  const known = broken
+    ? messageOfForeignResponse(message)
+    : (messageOfHandshake(message) ?? HTTP_MESSAGES[code] ?? messageOfFamily(code));
   const details = opensslReason(message) ?? (message === '' ? code : message);
-  return new TritonError('UNAVAILABLE', `HTTP client failed: ${text ?? details}${text ? ` (${details})` : ''}`, {
+  return new TritonError('UNAVAILABLE', `HTTP client failed: ${known ?? details}${known ? ` (${details})` : ''}`, {
     cause: reason,
   });
 }
 
-/** An answer that does not even begin like HTTP/1 comes from a server of another protocol. */
-function textOfForeignAnswer(message: string): string {
+/** A response that does not even begin like HTTP/1 comes from a server of another protocol. */
+function messageOfForeignResponse(message: string): string {
   return message.includes('Expected HTTP/') ? 'Unsupported protocol' : 'Weird server reply';
 }
 
 /** A server that hangs up on a TLS greeting speaks no TLS; to Node.js that is a connection like any other. */
-function textOfHandshake(message: string): string | undefined {
+function messageOfHandshake(message: string): string | undefined {
   return message.includes('before secure TLS connection') ? 'SSL connect error' : undefined;
 }
 
-function textOfFamily(code: string): string | undefined {
+function messageOfFamily(code: string): string | undefined {
   if (/CERT|SIGNATURE|UNABLE_TO/.test(code)) return 'SSL peer certificate or SSH remote key was not OK';
   if (code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'SSL connect error';
   return undefined;
 }
 
-/** Code and text of a system error; of several (one per address tried) the first one's. */
+/** Code and message of a system error; of several (one per address tried) the first one's. */
 function describe(reason: unknown): { code: string; message: string } {
   if (reason instanceof AggregateError && reason.errors.length > 0) return describe(reason.errors[0]);
   if (!(reason instanceof Error)) return { code: '', message: String(reason) };
@@ -73,10 +73,10 @@ function describe(reason: unknown): { code: string; message: string } {
 }
 
 /**
- * Text of a gRPC status that the client's own library made because there is no connection, in the words of gRPC's core
+ * Message of a gRPC status that the client's own library made because there is no connection, in the words of gRPC's core
  * library; undefined for a status that came from the server.
  */
-export function grpcSystemText(details: string): string | undefined {
+export function grpcSystemMessage(details: string): string | undefined {
   const connect = /connect (E[A-Z]+) ([^\s]+?):(\d+)/.exec(details);
   if (connect !== null) {
     const [, code = '', address = '', port = ''] = connect;
@@ -105,8 +105,20 @@ export function deadlineExceeded(status?: number): TritonError {
   return new TritonError('UNAVAILABLE', 'Deadline Exceeded', status === undefined ? undefined : { status });
 }
 
-/** The error of a call that its caller gave up. */
+/** The error of a call that its caller cancelled. */
 export function cancelledByCaller(signal?: AbortSignal): TritonError {
   const cause: unknown = signal?.reason;
   return new TritonError('CANCELLED', 'Locally cancelled by application!', cause === undefined ? undefined : { cause });
+}
+
+/** The error of a call with the id of its request, which tells calls that were in flight together apart. */
+export function withRequestId(reason: unknown, id: string | undefined): TritonError {
+  const error = TritonError.from(reason);
+  if (id === undefined || id === '' || error.requestId !== undefined) return error;
+  const { code, message, status, cause } = error;
+  return new TritonError(code, message, {
+    requestId: id,
+    ...(cause === undefined ? {} : { cause }),
+    ...(status === undefined ? {} : { status }),
+  });
 }
