@@ -1,8 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { type DirectReader, DirectSocket } from '../direct-socket.js';
-import { Input } from '../input.js';
-import { SendAccount } from '../send-account.js';
-import { SocketWriter } from '../socket-writer.js';
+import { ConnectionSocket, type SocketUser } from '../connection-socket.js';
+import type { SocketWriter } from '../socket-writer.js';
 import { ConnectionFault, failConnection } from './connection-fault.js';
 import { type ConnectionFrameHandler, FrameReader } from './frame-reader.js';
 import type { Http2Handler } from './http2-api.js';
@@ -43,25 +41,22 @@ const SHUTDOWN_LINGER_MS = 500;
 
 /** The state machine of one HTTP/2 server connection (RFC 9113). */
 export class Http2Connection
-  implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler, DirectReader, WatchedConnection
+  implements StreamsOwner, KeepaliveOwner, ConnectionFrameHandler, SocketUser, WatchedConnection
 {
   readonly finished: Promise<void>;
 
   readonly #socket: Duplex;
   readonly #options: ResolvedHttp2Options;
+  readonly #life: ConnectionSocket;
   readonly #writer: SocketWriter;
   readonly #sender: Sender;
   readonly #keepalive: Keepalive;
-  readonly #input = new Input();
   readonly #reader: FrameReader;
   readonly #streams: Streams;
   readonly #control: TokenBucket;
-  readonly #account: SendAccount;
   readonly #watch: StallWatch;
   #state: number = State.OPEN;
-  #advancing = false;
-  #paused = false;
-  /** The peer was told to open no more streams; the whole server stops. */
+  /** The peer was asked to open no more streams; the whole server stops. */
   #retired = false;
   #stopping = false;
   /** The setting for windows of streams has changed, and no stream has been looked at since. */
@@ -72,26 +67,15 @@ export class Http2Connection
   constructor(socket: Duplex, handler: Http2Handler, options: ResolvedHttp2Options) {
     this.#socket = socket;
     this.#options = options;
-    this.#writer = new SocketWriter(socket);
-    this.#account = new SendAccount(options.sendBudget);
-    this.#sender = new Sender(this.#writer, options, this.#account, (stream) => this.#streams.onLocalEnd(stream));
+    this.#life = new ConnectionSocket(socket, this, options.sendBudget);
+    this.finished = this.#life.finished;
+    this.#writer = this.#life.writer;
+    this.#sender = new Sender(this.#writer, options, this.#life.account, (stream) => this.#streams.onLocalEnd(stream));
     this.#streams = new Streams(this.#sender, handler, options, this);
     this.#control = new TokenBucket(options.maxControlFrames, options.controlRefillPerSecond);
     this.#keepalive = new Keepalive(options, this);
-    this.#reader = new FrameReader(this.#input, this.#streams, this, options);
+    this.#reader = new FrameReader(this.#life.input, this.#streams, this, options);
     this.#watch = new StallWatch(this, options.readTimeoutMs, options.writeTimeoutMs);
-    this.finished = new Promise((resolve) => {
-      socket.once('close', () => {
-        this.#onSocketClose();
-        resolve();
-      });
-    });
-    if (socket instanceof DirectSocket) socket.reader = this;
-    else socket.on('data', (chunk: Buffer) => this.onData(chunk));
-    socket.on('end', () => this.#contain(() => this.#endAndDiscard()));
-    socket.on('drain', () => this.#contain(() => this.#onDrain()));
-    // What went wrong with a socket is of no interest: `close` follows, and the peer cannot be told.
-    socket.on('error', () => {});
     this.#greet();
   }
 
@@ -125,7 +109,7 @@ export class Http2Connection
   #afterGrace(action: () => void): void {
     clearInterval(this.#grace);
     this.#grace = setTimeout(() => {
-      if (this.#state < State.DISCARD) this.#contain(action);
+      if (this.#state < State.DISCARD) this.#life.contain(action);
       this.#writer.flush();
     }, this.#options.shutdownGraceMs);
     this.#grace.unref();
@@ -164,7 +148,7 @@ export class Http2Connection
   }
 
   endStalled(readTicks: number, writeTicks: number): void {
-    this.#contain(() => {
+    this.#life.contain(() => {
       this.#streams.endStalled(++this.#sender.tick, readTicks, writeTicks);
       this.#writer.flush();
     });
@@ -191,33 +175,31 @@ export class Http2Connection
 
   onData(chunk: Buffer): void {
     if (this.#state >= State.DISCARD) return;
+    const life = this.#life;
     this.#keepalive.onRead();
-    this.#input.add(chunk);
-    this.#advancing = true;
-    this.#contain(() => {
+    life.input.add(chunk);
+    life.advancing = true;
+    life.contain(() => {
       while (this.#state === State.OPEN && this.#reader.step()) if (!this.#reader.inBlock) this.#watch.onComplete();
       if (this.#windowsChanged) this.#settleWindows();
     });
-    this.#advancing = false;
-    this.#input.release();
+    life.advancing = false;
+    life.input.release();
     this.#writer.flush();
     this.#regulate();
   }
 
-  /**
-   * Whatever is thrown in here ends this connection and nothing else: a fault of the peer as the protocol says, anything
-   * else at once.
-   */
-  #contain(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      if (error instanceof ConnectionFault) this.fail(error.code, error.message);
-      else {
-        this.#options.onInternalError(error);
-        this.#socket.destroy();
-      }
+  /** A fault of the peer ends the connection as the protocol says, anything else at once. */
+  onThrown(error: unknown): void {
+    if (error instanceof ConnectionFault) this.fail(error.code, error.message);
+    else {
+      this.#options.onInternalError(error);
+      this.#socket.destroy();
     }
+  }
+
+  onEnd(): void {
+    this.#endAndDiscard();
   }
 
   #settleWindows(): void {
@@ -227,36 +209,29 @@ export class Http2Connection
     this.#sender.pump();
   }
 
-  #onDrain(): void {
+  onDrain(): void {
     this.#sender.pump();
     this.#writer.flush();
     this.#regulate();
   }
 
-  /** A peer that does not read what we answer is not read from. */
+  /** A peer that does not read the responses is not read from. */
   #regulate(): void {
     this.#sender.count();
-    const full = this.#state < State.DISCARD && this.#writer.backlog > this.#options.maxSendBacklog;
-    if (full === this.#paused) return;
-    this.#paused = full;
-    if (full) this.#socket.pause();
-    else this.#socket.resume();
+    this.#life.pauseReading(this.#state < State.DISCARD && this.#writer.backlog > this.#options.maxSendBacklog);
   }
 
-  #onSocketClose(): void {
+  onClose(): void {
     this.#state = State.CLOSED;
     clearInterval(this.#grace);
     clearInterval(this.#linger);
     this.#watch.stop();
     this.#keepalive.stop();
-    this.#input.start = this.#input.end;
-    this.#input.release();
     this.#streams.abortAll();
-    this.#account.close();
   }
 
   wrote(): void {
-    if (!this.#advancing) this.#writer.schedule();
+    this.#life.wrote();
   }
 
   // The machine
@@ -362,16 +337,11 @@ export class Http2Connection
   #endAndDiscard(): void {
     if (this.#state >= State.DISCARD) return;
     this.#state = State.DISCARD;
-    this.#input.start = this.#input.end;
-    this.#input.release();
     this.#writer.flush();
     this.#streams.abortAll();
     this.#socket.end();
     this.#lingerOn();
-    if (this.#paused) {
-      this.#paused = false;
-      this.#socket.resume();
-    }
+    this.#life.discard();
   }
 
   /** Cuts the connection when a time passes in which the peer neither closes its side nor takes what waits for it. */
