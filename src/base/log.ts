@@ -1,6 +1,6 @@
 /**
- * What the engine, the repositories and the backends report. The server writes it in the original's line format;
- * tests collect it. Messages are the original's to the letter where it has one.
+ * What the engine, the repositories and the backends report. The server writes it in Triton's line format;
+ * tests collect it. Messages are Triton's to the letter where it has the same.
  */
 export interface Log {
   info(message: string): void;

@@ -66,6 +66,6 @@ function reportFailure(reason: unknown): void {
   try {
     process.stderr.write(`a clean-up at the end of the process failed: ${String(reason)}\n`);
   } catch {
-    // The error stream is gone too: nobody can be told.
+    // The error stream is gone too: nobody can be informed.
   }
 }

@@ -19,7 +19,7 @@ export class SendAccount {
     this.#budget = budget;
   }
 
-  /** Whether so many more bytes may wait. */
+  /** Whether that many more bytes may wait. */
   admits(bytes: number): boolean {
     const budget = this.#budget;
     return budget === undefined || budget.used + bytes <= budget.limit;

@@ -42,7 +42,7 @@ function handleOf(socket: Duplex): Handle | null | undefined {
 
 /**
  * Collects what is to be sent on a socket and hands it over in one write: at the end of the turn of the event loop, or
- * when `flush` is called. One system call then carries the answers of all requests that one read brought. After an
+ * when `flush` is called. One system call then carries the responses of all requests that one read brought. After an
  * append the caller sees to it that `flush` or `schedule` follows.
  */
 export class SocketWriter {

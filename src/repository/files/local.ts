@@ -1,4 +1,4 @@
-/** Files and folders of a local repository, with the server's error texts (spec: model repository, section 1.1). */
+/** Files and folders of a local repository, with the server's error texts. */
 import { readdir, stat } from 'node:fs/promises';
 import { readRegularFile } from '../../base/files/read-regular-file.js';
 import { systemText } from '../../base/files/system-text.js';

@@ -7,7 +7,7 @@ export type TokenSource = () => Promise<string>;
 /** Seconds before its end at which a token is not used any more. */
 const MARGIN_S = 120;
 
-/** Keeps what `ask` brings: an OAuth token answer, `{"access_token", "expires_in"}`. */
+/** Keeps what `ask` brings: an OAuth token response, `{"access_token", "expires_in"}`. */
 export function keptToken(ask: () => Promise<string>): TokenSource {
   let token = '';
   let end = 0;

@@ -11,7 +11,7 @@ const HOST_END = '.blob.core.windows.net';
 /** Version of the interface. */
 const API_VERSION = '2021-08-06';
 
-/** Opens the container of a path. Throws the original's text for one of another form, and for faulty credentials. */
+/** Opens the container of a path. Throws Triton's text for one of another form, and for faulty credentials. */
 export async function openAsStore(path: string, environment: Environment): Promise<ObjectStore> {
   const [, host, container, folder = '', query = ''] = PATH.exec(path) ?? [];
   if (host === undefined || container === undefined) throw invalidArg(`Invalid azure storage path: ${path}`);

@@ -1,4 +1,4 @@
-/** Who we are to Azure: a key, an identity, or nobody (spec: model repository, section 1.9). */
+/** Who we are to Azure: a key, an identity, or nobody. */
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { invalidArg } from '../../protocol/error.js';

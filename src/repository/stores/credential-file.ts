@@ -1,4 +1,4 @@
-/** The file of credentials for several stores: TRITON_CLOUD_CREDENTIAL_PATH (spec: model repository, section 1.9). */
+/** The file of credentials for several stores: TRITON_CLOUD_CREDENTIAL_PATH. */
 import { readFile } from 'node:fs/promises';
 import { systemText } from '../../base/files/system-text.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';

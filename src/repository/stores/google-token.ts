@@ -1,4 +1,4 @@
-/** Who we are to Google: a file of credentials, the machine's own account, or nobody (spec: model repository, 1.9). */
+/** Who we are to Google: a file of credentials, the machine's own account, or nobody. */
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { systemText } from '../../base/files/system-text.js';

@@ -19,13 +19,13 @@ export interface StoreListing {
   readonly folders: readonly string[];
 }
 
-/** A place in an object store. */
+/** A location in an object store. */
 export interface ObjectStore {
   /** Key of the repository's folder: '' or `a/b`, without a slash at the end. */
   readonly root: string;
   /** Environment variable that names the folder into which models are fetched. */
   readonly mountVariable: string;
-  /** Rejects with the original's text when the bucket cannot be listed: it does not exist, wrong credentials. */
+  /** Rejects with Triton's text when the bucket cannot be listed: it does not exist, wrong credentials. */
   check(): Promise<void>;
   /** Lists a prefix ('' or ending in a slash), in any number of pages. `folders`: only one level. */
   list(prefix: string, folders: boolean): Promise<StoreListing>;

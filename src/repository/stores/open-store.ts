@@ -2,7 +2,7 @@
 import type { Environment, ObjectStore } from './object-store.js';
 import { storeScheme } from './store-path.js';
 
-/** The store of a path such as `s3://bucket/models`. Throws the original's texts for paths and credentials. */
+/** The store of a path such as `s3://bucket/models`. Throws Triton's texts for paths and credentials. */
 export async function openStore(path: string, environment: Environment = process.env): Promise<ObjectStore> {
   switch (storeScheme(path)) {
     case 's3':

@@ -73,9 +73,9 @@ export class RemoteRepository {
 
   /**
    * Fetches a model into a folder of its own, or gives the one of the last time where nothing has changed since.
-   * `tell`: gets a line when something is fetched.
+   * `report`: gets a line when something is fetched.
    */
-  async fetch(name: string, tell: (line: string) => void = () => {}): Promise<FetchedModel> {
+  async fetch(name: string, report: (line: string) => void = () => {}): Promise<FetchedModel> {
     const objects = await this.#objects(name);
     if (objects.length === 0) throw statError(`${this.path.replace(/\/+$/, '')}/${name}`);
     const signature = signatureOf(objects);
@@ -83,7 +83,7 @@ export class RemoteRepository {
     if (kept?.signature === signature) return kept;
     const folder = await makeFetchedFolder(this.#environment[this.#store.mountVariable]);
     const bytes = objects.reduce((sum, { size }) => sum + size, 0);
-    tell(`fetching model '${name}' from ${this.path}: ${objects.length} objects, ${bytes} bytes, into ${folder}`);
+    report(`fetching model '${name}' from ${this.path}: ${objects.length} objects, ${bytes} bytes, into ${folder}`);
     try {
       await fetchObjects(this.#store, this.#prefix(name), objects, folder);
     } catch (reason) {

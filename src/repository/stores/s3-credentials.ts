@@ -1,4 +1,4 @@
-/** Keys for `s3://`: of the credential file, the environment, a profile or a role (spec: model repository, section 1.9). */
+/** Keys for `s3://`: of the credential file, the environment, a profile or a role. */
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

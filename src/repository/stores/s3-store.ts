@@ -149,7 +149,7 @@ function regionOf({ headers, body }: StoreError): string {
   }
 }
 
-/** The original's text for a bucket that cannot be asked. */
+/** Triton's text for a bucket that cannot be asked. */
 function clientError(cause: unknown): TritonError {
   const { name, message } = describe(cause);
   return new TritonError(

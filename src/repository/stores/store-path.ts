@@ -1,4 +1,4 @@
-/** Which repository paths lie in object stores (spec: model repository, section 1.9). */
+/** Which repository paths lie in object stores. */
 
 /** The kinds of object stores, by the prefix of their paths. */
 export type StoreScheme = 'gs' | 's3' | 'as';

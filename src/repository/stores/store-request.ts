@@ -17,7 +17,7 @@ export interface StoreCall {
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   /**
-   * `status`: of HTTP, 0 when there was no answer. `body`: what came with it. `headers`: with lower-case names.
+   * `status`: of HTTP, 0 when there was no response. `body`: what came with it. `headers`: with lower-case names.
    */
   constructor(
     message: string,
@@ -38,7 +38,7 @@ const MAX_ERROR_BYTES = 2 ** 20;
 const DELAYS_MS = [200, 500, 1500] as const;
 
 /**
- * Sends and returns the body of a 2xx answer, undecoded. `sign` is asked anew for each attempt, because signatures hold
+ * Sends and returns the body of a 2xx response, undecoded. `sign` is asked again for each attempt, because signatures hold
  * the time. Rejects with a StoreError.
  */
 export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Promise<Readable> {
@@ -64,7 +64,7 @@ export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Prom
   }
 }
 
-/** The same for an answer that is text; one that breaks off is asked for again. */
+/** The same for a response that is text; one that breaks off is asked for again. */
 export async function readText(sign: () => Promise<StoreCall> | StoreCall): Promise<string> {
   for (let tries = 0; ; tries++) {
     const body = await openBody(sign);

@@ -12,7 +12,7 @@ import { RequestCharge } from './request-charge.js';
 import type { ResponseHeaders } from './response-headers.js';
 import { Status } from './status.js';
 
-/** Messages that may wait to be compressed before the sender is told to wait. */
+/** Messages that may wait to be compressed before the sender is asked to wait. */
 const MAX_COMPRESSING = 4;
 /** Longest delay that a timer takes. */
 const MAX_DELAY = 2_147_483_647;
@@ -118,7 +118,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
 
   compress(level: GrpcCompressionLevel): void {
     const encoding = encodingForLevel(level, this.#head.acceptEncoding);
-    // One encoding for the whole answer: its head names it.
+    // One encoding for the whole response: its head names it.
     if (!this.#started || encoding === undefined) this.#encoding = encoding;
   }
 

@@ -12,7 +12,7 @@ const ENCODINGS: Readonly<Record<GrpcEncoding, HeaderField>> = {
   gzip: ['grpc-encoding', 'gzip'],
   deflate: ['grpc-encoding', 'deflate'],
 };
-/** Fields that every answer has. */
+/** Fields that every response has. */
 const REPEATED: ReadonlySet<HeaderField> = new Set([
   CONTENT_TYPE,
   ACCEPT_ENCODING,
@@ -22,21 +22,21 @@ const REPEATED: ReadonlySet<HeaderField> = new Set([
 ]);
 
 /**
- * Header blocks of the answers of one connection. Those that are always the same are kept in their encoded form, once
+ * Header blocks of the responses of one connection. Those that are always the same are kept in their encoded form, once
  * the peer's table holds their fields: a few bytes each.
  */
 export class ResponseHeaders {
-  /** Head of an answer with messages. */
+  /** Head of a response with messages. */
   readonly initial: HeaderSource = kept([STATUS_200, CONTENT_TYPE, ACCEPT_ENCODING]);
-  /** End of an answer that succeeded. */
+  /** End of a response that succeeded. */
   readonly ok: HeaderSource = kept([STATUS_OK]);
 
-  /** Head of an answer with compressed messages. */
+  /** Head of a response with compressed messages. */
   compressed(encoding: GrpcEncoding): HeaderSource {
     return plain([STATUS_200, CONTENT_TYPE, ENCODINGS[encoding], ACCEPT_ENCODING]);
   }
 
-  /** End of an answer; `first` if nothing was sent before (trailers-only). */
+  /** End of a response; `first` if nothing was sent before (trailers-only). */
   end(status: number, message: string, first: boolean): HeaderSource {
     if (status === 0 && message === '' && !first) return this.ok;
     const fields: HeaderField[] = first ? [STATUS_200, CONTENT_TYPE] : [];
@@ -46,7 +46,7 @@ export class ResponseHeaders {
   }
 }
 
-/** Head of an answer to what is not gRPC. */
+/** Head of a response to what is not gRPC. */
 export function plainHeaders(status: number, contentType: string, length: number): HeaderSource {
   return plain([
     [':status', String(status)],

@@ -1,8 +1,8 @@
 import { NO_REQUEST_MEMORY } from '../byte-budget.js';
 
 /**
- * What ends an HTTP/1.1 connection on the parser's side. Status 0: closed without an answer, as the original does (spec:
- * wire protocol, section 1.2); else answered and closed. Whatever could be read in two ways by two servers in a row
+ * What ends an HTTP/1.1 connection on the parser's side. Status 0: closed without a response, as Triton does; else
+ * answered and closed. Whatever could be read in two ways by two servers in a row
  * (request smuggling) is a fault.
  */
 export const HTTP1_FAULTS = {

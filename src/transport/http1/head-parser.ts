@@ -7,7 +7,7 @@ import { parseFieldLine } from './parse-field-line.js';
 export const NEED_MORE = -1;
 /** The head cannot be read: see `fault`. */
 export const FAULT = -2;
-/** A request line without a version: the original waits on for ever, answering nothing. */
+/** A request line without a version: Triton waits for ever and sends nothing. */
 export const NO_VERSION = -3;
 
 /** Heads up to this size are compared with the one before. */

@@ -13,7 +13,7 @@ export class Http1Head {
   readonly version: '1.0' | '1.1';
   /** Bytes of the body; -1 if it is chunked. */
   readonly contentLength: number;
-  /** Whether the connection stays open after the answer, as far as the client wishes. */
+  /** Whether the connection stays open after the response, as far as the client wishes. */
   readonly keepAlive: boolean;
   /** Whether the client waits for `100 Continue`. */
   readonly expect: boolean;

@@ -10,7 +10,7 @@ export class HeldMemory {
     this.#budget = budget;
   }
 
-  /** Takes so many bytes more; false if they are not to be had. */
+  /** Takes that many bytes more; false if they are not to be had. */
   hold(bytes: number): boolean {
     const budget = this.#budget;
     if (budget === undefined || bytes <= 0) return true;
@@ -19,12 +19,12 @@ export class HeldMemory {
     return true;
   }
 
-  /** Sees to it that at least so many bytes are held; false if they are not to be had. */
+  /** Sees to it that at least that many bytes are held; false if they are not to be had. */
   reserve(bytes: number): boolean {
     return this.hold(bytes - this.#held);
   }
 
-  /** Gives so many bytes back, or what is held if that is less. */
+  /** Gives that many bytes back, or what is held if that is less. */
   handOver(bytes: number): void {
     const given = Math.min(bytes, this.#held);
     if (given === 0) return;

@@ -1,6 +1,6 @@
 /** What a server sees of HTTP/1.1: requests that are complete, replies, and the connection itself. */
 
-/** Status, header and body of an answer: a list keeps the order of the fields and allows a name twice. */
+/** Status, header and body of a response: a list keeps the order of the fields and allows a name twice. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 /** One complete request. It stays valid after the reply. */
@@ -14,7 +14,7 @@ export interface Http1Request {
   readonly version: '1.0' | '1.1';
   /**
    * Value of the first header of that name (given in lower case), undefined without one. A header that was sent with an
-   * empty value is one blank (spec: wire protocol, section 1.2).
+   * empty value is one blank.
    */
   header(name: string): string | undefined;
   /** All headers in order, names as sent; values, too, but for the spaces in front. */
@@ -25,7 +25,7 @@ export interface Http1Request {
   readonly body: Uint8Array;
 }
 
-/** Body of a chunked answer. */
+/** Body of a chunked response. */
 export interface Http1ChunkedBody {
   /** Sends one chunk (none for empty ones). False: the peer reads slower than we write, wait for `onDrain`. */
   write(chunk: Uint8Array | string): boolean;
@@ -34,16 +34,16 @@ export interface Http1ChunkedBody {
   end(): void;
 }
 
-/** The one answer to a request. Calls after the first answer, or after the peer went away, do nothing. */
+/** The one response to a request. Calls after the first response, or after the peer went away, do nothing. */
 export interface Http1Reply {
   /**
-   * Sends a whole answer. Adds `Content-Length`, `Content-Type: text/plain` where none is given, and what the
+   * Sends a whole response. Adds `Content-Length`, `Content-Type: text/plain` where none is given, and what the
    * connection needs.
    */
   send(status: number, headers: HeaderList, body?: Uint8Array | readonly Uint8Array[]): void;
-  /** Starts an answer of unknown length. */
+  /** Starts a response of unknown length. */
   startChunked(status: number, headers: HeaderList): Http1ChunkedBody;
-  /** True once the answer is complete or the peer has gone. */
+  /** True once the response is complete or the peer has gone. */
   readonly closed: boolean;
   /**
    * Counts bytes that are kept for the request besides its body, until the response is complete or the peer has gone.
@@ -52,7 +52,7 @@ export interface Http1Reply {
   hold(bytes: number): boolean;
   /** So many bytes of what is counted for the request, its body included, are counted by somebody else from now on. */
   handOver(bytes: number): void;
-  /** Calls `listener` once if the peer goes away before the answer is complete; at once if it has gone already. */
+  /** Calls `listener` once if the peer goes away before the response is complete; at once if it has gone already. */
   onClose(listener: () => void): void;
 }
 

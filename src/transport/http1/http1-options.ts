@@ -24,11 +24,11 @@ export interface Http1Options {
   readonly maxReservedBodySize?: number;
   /** Bytes of later requests kept while one is being answered; then reading stops until it is. */
   readonly maxPipelinedSize?: number;
-  /** Bytes of answers that the peer has not taken above which its next request waits. */
+  /** Bytes of responses that the peer has not taken above which its next request waits. */
   readonly maxSendBacklog?: number;
-  /** Bytes of an unfinished chunked answer waiting for the peer above which `write` returns false. */
+  /** Bytes of an unfinished chunked response waiting for the peer above which `write` returns false. */
   readonly writeHighWater?: number;
-  /** Milliseconds that a refused connection stays open to let the peer read the answer. */
+  /** Milliseconds that a refused connection stays open to let the peer read the response. */
   readonly lingerMs?: number;
   /**
    * Milliseconds without progress after which a peer is cut that has sent a part of a request, or does not read its
@@ -56,7 +56,7 @@ export interface Http1Options {
 /** All options, resolved. */
 export type ResolvedHttp1Options = Required<Http1Options>;
 
-/** Defaults: the original server's limits where it has them (spec: wire protocol, sections 1.2 and 1.8), else bounds against abuse. */
+/** Defaults: Triton's limits where it has them, else bounds against abuse. */
 export const HTTP1_DEFAULTS: ResolvedHttp1Options = {
   maxTokenSize: 8190,
   maxHeaderCount: 10_000,

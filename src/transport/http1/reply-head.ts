@@ -1,6 +1,6 @@
 import type { HeaderList } from './http1-api.js';
 
-/** Reason phrases; the first eight are the original's (spec: wire protocol, section 1.2), 405 differs from the registered one. */
+/** Reason phrases; the first eight are Triton's, 405 differs from the registered one. */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   400: 'Bad Request',
@@ -20,16 +20,16 @@ const REASONS: Readonly<Record<number, string>> = {
 
 const statusLines = new Map<string, string>();
 
-/** How the end of the body is told; 'close': by the end of the connection. */
+/** How the end of the body is marked; 'close': by the end of the connection. */
 export type ReplyFraming = { readonly length: number } | 'chunked' | 'close';
 
-/** What the answer says about the connection. */
+/** What the response says about the connection. */
 export interface ReplyConnection {
   readonly version: '1.0' | '1.1';
   readonly keepAlive: boolean;
 }
 
-/** Whether answers of a status never have a body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5). */
+/** Whether responses of a status never have a body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5). */
 export function isBodyless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }

@@ -4,10 +4,10 @@ import { isBodyless, type ReplyConnection, replyHead } from './reply-head.js';
 
 /** What a reply needs of its connection. */
 export interface ReplyOwner {
-  /** What the answer has to say about the connection; may change until the answer starts. */
+  /** What the response has to say about the connection; may change until the response starts. */
   replyConnection(): ReplyConnection;
   readonly writer: SocketWriter;
-  /** Whether the request asked for the head of an answer only. */
+  /** Whether the request asked for the head of a response only. */
   readonly headOnly: boolean;
   /** Whether that many more bytes may wait for the peer. */
   admits(bytes: number): boolean;
@@ -21,7 +21,7 @@ export interface ReplyOwner {
   keepsUp(): boolean;
   /** Calls back once the peer has caught up. */
   whenDrained(listener: () => void): void;
-  /** The answer is complete. */
+  /** The response is complete. */
   replied(reply: Reply): void;
 }
 
@@ -32,10 +32,10 @@ const TOO_MUCH = Buffer.from(
   '{"error":"as many bytes of responses wait for clients as may (--response-memory-limit); try again later"}',
 );
 
-/** Where the answer stands. */
+/** Where the response stands. */
 const State = { OPEN: 0, CHUNKED: 1, DONE: 2, GONE: 3 } as const;
 
-/** The answer to one request. */
+/** The response to one request. */
 export class Reply implements Http1Reply {
   readonly #owner: ReplyOwner;
   #state: number = State.OPEN;
@@ -56,7 +56,7 @@ export class Reply implements Http1Reply {
     return this.#untilClose;
   }
 
-  /** Whether a chunked answer has started and is not complete. */
+  /** Whether a chunked response has started and is not complete. */
   get streaming(): boolean {
     return this.#state === State.CHUNKED;
   }
@@ -119,7 +119,7 @@ export class Reply implements Http1Reply {
     }
   }
 
-  /** The peer has gone: tells whoever wants to know. */
+  /** The peer has gone: informs whoever wants to know. */
   gone(): void {
     if (this.#state >= State.DONE) return;
     this.#state = State.GONE;

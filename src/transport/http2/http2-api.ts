@@ -29,7 +29,7 @@ export interface Http2StreamListener {
  */
 export type HeaderSource = (encoder: HpackEncoder) => Uint8Array;
 
-/** The answering side of a stream. */
+/** The serving side of a stream. */
 export interface Http2ServerStream {
   readonly id: number;
   /** Bytes of data that wait for the peer's windows. */

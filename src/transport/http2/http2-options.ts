@@ -49,7 +49,7 @@ export interface Http2Options {
   readonly lingerMs?: number;
   /** Milliseconds of silence after which we ping; 0 = never. */
   readonly keepaliveTimeMs?: number;
-  /** Milliseconds to wait for the answer to such a ping before the connection is dropped. */
+  /** Milliseconds to wait for the response to such a ping before the connection is dropped. */
   readonly keepaliveTimeoutMs?: number;
   /** Ping also when there is no stream. */
   readonly keepaliveWithoutStreams?: boolean;
@@ -59,7 +59,7 @@ export interface Http2Options {
   readonly minPingIntervalMs?: number;
   /** Strikes tolerated before the connection ends; 0 = any number. */
   readonly maxPingStrikes?: number;
-  /** Milliseconds after which a connection is told to end; 0 = never. */
+  /** Milliseconds after which a connection is asked to end; 0 = never. */
   readonly maxConnectionAgeMs?: number;
   /** Milliseconds that its streams then have to finish; 0 = any time. */
   readonly maxConnectionAgeGraceMs?: number;
@@ -70,7 +70,7 @@ export type ResolvedHttp2Options = Required<Http2Options>;
 
 /**
  * Defaults. Windows are large because 64 KB, the protocol's own default, holds requests of 600 KB to a few hundred a
- * second; the ping rules are those of gRPC servers (spec: wire protocol, section 6.3).
+ * second; the ping rules are those of gRPC servers.
  */
 export const HTTP2_DEFAULTS: ResolvedHttp2Options = {
   streamWindowSize: 8 * 1024 * 1024,

@@ -6,7 +6,7 @@ const IDLE_PING_INTERVAL_MS = 7_200_000;
 /** What the keep-alive timers do to their connection. */
 export interface KeepaliveOwner {
   readonly streamCount: number;
-  /** Counts the frames of answers that were sent. */
+  /** Counts the frames of responses that were sent. */
   readonly answered: number;
   sendKeepalivePing(): void;
   /** The peer has not answered a ping, or the time after the connection's age has passed. */
@@ -27,7 +27,7 @@ export class Keepalive {
   #lastPing = Number.NEGATIVE_INFINITY;
   #strikes = 0;
   #answered = 0;
-  /** Pings sent since the answer frame of that number. */
+  /** Pings sent since the response frame of that number. */
   #pings = 0;
   #answeredAtPing = 0;
 

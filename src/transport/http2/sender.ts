@@ -33,7 +33,7 @@ export class Sender {
   /** What the peer's settings say. */
   initialStreamWindow = INITIAL_WINDOW;
   maxFrameSize = MIN_FRAME_SIZE;
-  /** Counts frames of answers: a sign that the connection is of use. */
+  /** Counts frames of responses: a sign that the connection is of use. */
   answered = 0;
   /** Memory of the data that waits for windows, on all streams. */
   queued = 0;

@@ -6,7 +6,7 @@ export interface WatchedConnection {
   readonly backlog: number;
   /** Changes whenever the socket got rid of something. */
   readonly progress: number;
-  /** Another tick has passed: streams that have made no progress for so many end. */
+  /** Another tick has passed: streams that have made no progress for that many end. */
   endStalled(readTicks: number, writeTicks: number): void;
   /** The connection is cut. */
   destroy(): void;

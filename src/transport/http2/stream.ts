@@ -47,7 +47,7 @@ export class Stream implements Http2ServerStream {
   /** The connection's ticks at which data came, and at which data was sent or began to wait. */
   receivedAt: number;
   sentAt: number;
-  /** Whether the listener was told to wait. */
+  /** Whether the listener was asked to wait. */
   waiting = false;
   /** What ends the stream behind the data: a header block, or an empty frame. */
   trailers: HeaderSource | 'none' | undefined;

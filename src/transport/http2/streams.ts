@@ -19,7 +19,7 @@ export interface StreamsOwner {
   wrote(): void;
   /** The peer made us do something without use; throws if it did so too often. */
   useless(): void;
-  /** The peer did something of use, worth so many of the above. */
+  /** The peer did something of use, worth that many of the above. */
   useful(worth: number): void;
   /** Ends the connection; unlike a ConnectionFault also from outside of the reading of frames. */
   fail(code: Http2ErrorCode, reason: string): void;
@@ -74,7 +74,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     }
   }
 
-  /** Ends what has made no progress for so many ticks: requests that stay half-sent, responses that nobody takes. */
+  /** Ends what has made no progress for that many ticks: requests that stay half-sent, responses that nobody takes. */
   endStalled(tick: number, readTicks: number, writeTicks: number): void {
     for (const stream of this.#open.values()) {
       if (stream.queue.size > 0) {
@@ -347,7 +347,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
     else stream.listener.onEnd();
   }
 
-  /** We have sent everything. A peer that has not is told to stop. */
+  /** We have sent everything. A peer that has not is asked to stop. */
   onLocalEnd(stream: Stream): void {
     if (stream.remoteEnded) {
       this.#owner.useful(4);

@@ -1,14 +1,14 @@
 import { ENTRY_OVERHEAD } from './dynamic-table.js';
 import { type HeaderField, STATIC_TABLE } from './static-table.js';
 
-/** Largest table that is used, whatever the peer offers: answers have few fields. */
+/** Largest table that is used, whatever the peer offers: responses have few fields. */
 const MAX_TABLE_SIZE = 4096;
 
 const STATIC_FIELDS = new Map(STATIC_TABLE.map(([name, value], i) => [`${name}\0${value}`, i + 1]));
 const STATIC_NAMES = new Map([...STATIC_TABLE.entries()].reverse().map(([i, [name]]) => [name, i + 1]));
 
 /**
- * Encoder of HPACK header blocks (RFC 7541), for answers: strings are never Huffman-coded, and the table is filled with
+ * Encoder of HPACK header blocks (RFC 7541), for responses: strings are never Huffman-coded, and the table is filled with
  * fields that come again and again until it is full; nothing ever falls out of it. So an encoded block stays right until
  * `generation` changes, and callers may keep it.
  */
@@ -33,7 +33,7 @@ export class HpackEncoder {
   }
 
   /**
-   * Encodes a header block. `repeated` fields are those worth a place in the table.
+   * Encodes a header block. `repeated` fields are those worth an entry in the table.
    * The block must be sent, and before any that is made later.
    */
   encode(fields: readonly HeaderField[], repeated: ReadonlySet<HeaderField>): Uint8Array {
