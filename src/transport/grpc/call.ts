@@ -3,17 +3,16 @@ import { ByteQueue } from '../byte-queue.js';
 import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.js';
 import { Http2Error } from '../http2/protocol.js';
 import { type CallHead, fieldOf, metadataOf } from './call-head.js';
-import { compressMessage, encodingForLevel, type GrpcEncoding, isGrpcEncoding } from './compression.js';
+import { encodingForLevel, isGrpcEncoding } from './compression.js';
 import type { GrpcCall, GrpcCompressionLevel, GrpcMethod, GrpcStreamListener, Release } from './grpc-api.js';
 import { inflateMessage } from './inflate-message.js';
 import { type MessageFault, MessageReader } from './message-reader.js';
 import { inNextTurn, mayHandle, type TurnTaker } from './message-turns.js';
+import { OutgoingMessages, type OutgoingOwner, PREFIX_SIZE } from './outgoing-messages.js';
 import { RequestCharge } from './request-charge.js';
 import type { ResponseHeaders } from './response-headers.js';
 import { Status } from './status.js';
 
-/** Messages that may wait to be compressed before the sender is asked to wait. */
-const MAX_COMPRESSING = 4;
 /** Longest delay that a timer takes. */
 const MAX_DELAY = 2_147_483_647;
 
@@ -27,11 +26,8 @@ export interface CallContext {
   readonly onHandlerError: (error: unknown) => void;
 }
 
-/** Bytes before each message. */
-const PREFIX_SIZE = 5;
-
 /** One call: the stream below, the method above. */
-export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
+export class Call implements GrpcCall, Http2StreamListener, TurnTaker, OutgoingOwner {
   readonly deadlineMs: number | undefined;
 
   readonly #stream: Http2ServerStream;
@@ -40,6 +36,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   readonly #method: GrpcMethod;
   readonly #reader: MessageReader;
   readonly #charge: RequestCharge;
+  readonly #outgoing: OutgoingMessages;
   #listener: GrpcStreamListener | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** The only message of a unary call. */
@@ -48,8 +45,6 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   #finished = false;
   #cancelled = false;
   #cancelListeners: (() => void)[] | undefined;
-  #drainListeners: (() => void)[] | undefined;
-  #drained = true;
   // Messages coming in
   #paused = false;
   /** What came while messages could not be handed over. It is not cut into messages before: that would cost more. */
@@ -64,10 +59,6 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   #inflating = false;
   /** Bytes of the message that is being handed over, unless somebody retains them. */
   #current = 0;
-  // Messages going out
-  #encoding: GrpcEncoding | undefined;
-  #compressing: Promise<void> | undefined;
-  #compressingCount = 0;
 
   constructor(stream: Http2ServerStream, head: CallHead, method: GrpcMethod, context: CallContext) {
     this.#stream = stream;
@@ -76,6 +67,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     this.#context = context;
     this.#reader = new MessageReader(context.maxReceiveMessageSize);
     this.#charge = new RequestCharge(context.requestBudget);
+    this.#outgoing = new OutgoingMessages(stream, this);
     const { timeoutMs } = head;
     if (timeoutMs === undefined) this.deadlineMs = undefined;
     else {
@@ -88,7 +80,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   open(): void {
     const method = this.#method;
     if (method.kind !== 'stream') return;
-    this.#guard(() => {
+    this.guard(() => {
       this.#listener = method.open(this);
     });
   }
@@ -119,7 +111,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
   compress(level: GrpcCompressionLevel): void {
     const encoding = encodingForLevel(level, this.#head.acceptEncoding);
     // One encoding for the whole response: its head names it.
-    if (!this.#started || encoding === undefined) this.#encoding = encoding;
+    if (!this.#started || encoding === undefined) this.#outgoing.encoding = encoding;
   }
 
   send(message: Uint8Array | readonly Uint8Array[]): boolean {
@@ -135,28 +127,24 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     this.#started = true;
     if (starts) {
       const { headers } = this.#context;
-      this.#stream.sendHeaders(
-        this.#encoding === undefined ? headers.initial : headers.compressed(this.#encoding),
-        false,
-      );
+      const { encoding } = this.#outgoing;
+      this.#stream.sendHeaders(encoding === undefined ? headers.initial : headers.compressed(encoding), false);
     }
-    if (this.#encoding !== undefined || this.#compressing !== undefined) return this.#sendCompressed(parts);
-    return this.#sendFramed(parts, size, 0);
+    return this.#outgoing.send(parts, size);
   }
 
   onDrain(listener: () => void): void {
-    if (this.#drained || this.#finished || this.#cancelled) listener();
-    else if (this.#drainListeners === undefined) this.#drainListeners = [listener];
-    else this.#drainListeners.push(listener);
+    if (this.#over) listener();
+    else this.#outgoing.whenDrained(listener);
   }
 
   finish(status: number, message = ''): void {
     if (this.#finished || this.#cancelled) return;
     this.#finished = true;
     this.#release();
-    const end = () => this.#stream.sendHeaders(this.#context.headers.end(status, message, !this.#started), true);
-    if (this.#compressing === undefined) end();
-    else void this.#compressing.then(() => this.#guard(end));
+    this.#outgoing.afterAll(() =>
+      this.#stream.sendHeaders(this.#context.headers.end(status, message, !this.#started), true),
+    );
   }
 
   retain(): Release {
@@ -268,7 +256,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     this.#release();
     const listeners = this.#cancelListeners ?? [];
     this.#cancelListeners = undefined;
-    for (const listener of listeners) this.#guard(listener);
+    for (const listener of listeners) this.guard(listener);
   }
 
   /** The call takes no more messages. Its timer runs on until all has been sent. */
@@ -278,9 +266,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     this.#charge.close();
     this.#stream.consumed(this.#unread);
     this.#unread = 0;
-    const listeners = this.#drainListeners;
-    this.#drainListeners = undefined;
-    if (listeners !== undefined) for (const listener of listeners) this.#guard(listener);
+    this.#outgoing.release();
   }
 
   #refuseForMemory(): void {
@@ -374,7 +360,7 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
 
   #hand(counted: number, action: () => void): void {
     this.#current = counted;
-    this.#guard(action);
+    this.guard(action);
     this.#charge.give(this.#current);
     this.#current = 0;
   }
@@ -390,62 +376,28 @@ export class Call implements GrpcCall, Http2StreamListener, TurnTaker {
     if (!this.#ended || this.#endHandled) return;
     this.#endHandled = true;
     if (this.#reader.unfinished) this.finish(Status.INTERNAL, 'Stream ended inside a message');
-    else if (this.#method.kind === 'stream') this.#guard(() => this.#listener?.onHalfClose());
+    else if (this.#method.kind === 'stream') this.guard(() => this.#listener?.onHalfClose());
     else {
       const method = this.#method;
       const message = this.#message;
       this.#message = undefined;
       if (message === undefined) this.finish(Status.INTERNAL, 'No request message');
-      else this.#guard(() => method.handle(this, message));
+      else this.guard(() => method.handle(this, message));
     }
   }
 
-  #sendFramed(parts: readonly Uint8Array[], size: number, flag: number): boolean {
-    const prefix = Buffer.allocUnsafe(PREFIX_SIZE);
-    prefix[0] = flag;
-    prefix.writeUInt32BE(size - PREFIX_SIZE, 1);
-    this.#drained = this.#stream.sendData([prefix, ...parts], size);
-    return this.#drained;
-  }
-
-  #sendCompressed(parts: readonly Uint8Array[]): boolean {
-    const encoding = this.#encoding;
-    const before = this.#compressing;
-    const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    const compressed = encoding === undefined ? Promise.resolve(whole) : compressMessage(encoding, whole);
-    this.#compressingCount++;
-    let done: Promise<void> | undefined;
-    done = (async () => {
-      await before;
-      const message = await compressed.catch((error: unknown) => {
-        this.#context.onHandlerError(error);
-        return undefined;
-      });
-      this.#compressingCount--;
-      if (this.#compressing === done) this.#compressing = undefined;
-      if (this.#cancelled) return;
-      if (message === undefined) {
-        this.#stream.reset(Http2Error.INTERNAL_ERROR);
-        this.#cancel();
-        return;
-      }
-      const goOn = this.#sendFramed([message], message.length + PREFIX_SIZE, encoding === undefined ? 0 : 1);
-      if (goOn && this.#compressingCount === 0) this.onWritable();
-    })();
-    this.#compressing = done;
-    if (this.#compressingCount < MAX_COMPRESSING && this.#drained) return true;
-    this.#drained = false;
-    return false;
+  onLost(error: unknown): void {
+    this.#context.onHandlerError(error);
+    if (this.#cancelled) return;
+    this.#stream.reset(Http2Error.INTERNAL_ERROR);
+    this.#cancel();
   }
 
   onWritable(): void {
-    this.#drained = true;
-    const listeners = this.#drainListeners ?? [];
-    this.#drainListeners = undefined;
-    for (const listener of listeners) this.#guard(listener);
+    this.#outgoing.drained();
   }
 
-  #guard(action: () => void): void {
+  guard(action: () => void): void {
     try {
       action();
     } catch (error) {
