@@ -5,7 +5,8 @@
 
 import type { Log } from '../base/log.js';
 import type { TritonError } from '../protocol/error.js';
-import type { ModelConfig } from '../protocol/proto/model-config.js';
+import type { InstanceKind, ModelConfig } from '../protocol/proto/model-config.js';
+import type { EnumName } from '../protocol/proto/schema.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
 import type { InferenceEngine } from './engine.js';
 import type { MetricFamilies } from './metrics.js';
@@ -72,7 +73,7 @@ export interface BackendModel {
 /** What an instance should be. */
 export interface InstanceSpec {
   readonly name: string;
-  readonly kind: 'KIND_CPU' | 'KIND_GPU' | 'KIND_MODEL';
+  readonly kind: Exclude<EnumName<typeof InstanceKind>, 'KIND_AUTO'>;
   /** GPU id for KIND_GPU, else 0. */
   readonly deviceId: number;
   /** Threads that this instance may use inside one execution (its share of the budget). */

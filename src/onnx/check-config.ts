@@ -7,7 +7,7 @@ import { didYouMean } from '../base/nearest-name.js';
 import type { Fault } from '../contract/fault.js';
 import type { FieldPath } from '../contract/finding.js';
 import { compareShapes } from '../modelconfig/complete/compare-shapes.js';
-import { configTypeOf, datatypeOfConfigType, formatShape } from '../protocol/datatype.js';
+import { configTypeOf, datatypeOfConfigValue, formatShape } from '../protocol/datatype.js';
 import type { ErrorCodeName } from '../protocol/error.js';
 import {
   ControlKind,
@@ -17,7 +17,7 @@ import {
   type ModelOutput,
   type SequenceControl,
 } from '../protocol/proto/model-config.js';
-import type { MessageOf } from '../protocol/proto/schema.js';
+import { enumName, type MessageOf } from '../protocol/proto/schema.js';
 import { notATensor } from './auto-complete.js';
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from './onnx-types.js';
@@ -71,8 +71,13 @@ function checkSequenceControls(config: ModelConfig, inputs: Values, fail: Fail):
   const batching = config.sequence_batching;
   if (batching === undefined) return 0;
   let present = 0;
-  const order = ['CONTROL_SEQUENCE_START', 'CONTROL_SEQUENCE_END', 'CONTROL_SEQUENCE_READY', 'CONTROL_SEQUENCE_CORRID'];
-  for (const kind of order.map((name) => ControlKind.values[name])) {
+  const kinds = ControlKind.values;
+  for (const kind of [
+    kinds.CONTROL_SEQUENCE_START,
+    kinds.CONTROL_SEQUENCE_END,
+    kinds.CONTROL_SEQUENCE_READY,
+    kinds.CONTROL_SEQUENCE_CORRID,
+  ]) {
     for (const [index, entry] of batching.control_input.entries()) {
       const control = entry.control.find((candidate) => candidate.kind === kind);
       if (control === undefined) continue;
@@ -112,19 +117,19 @@ function checkControl(
     );
   }
   const expected = typeOfControl(control);
-  if (isKnownType(value) && datatypeOfElementType(value.elementType) !== datatypeOfConfigType(expected)) {
+  if (isKnownType(value) && datatypeOfElementType(value.elementType) !== datatypeOfConfigValue(expected)) {
     fail(
       'sequence-control-type',
-      `unable to load model '${config.name}', sequence control '${name}', the model expects data-type ${elementTypeName(value.elementType)} but the model configuration specifies data-type ${expected}`,
+      `unable to load model '${config.name}', sequence control '${name}', the model expects data-type ${elementTypeName(value.elementType)} but the model configuration specifies data-type ${typeName(expected)}`,
       [...path, 'control'],
     );
   }
 }
 
-function typeOfControl(control: MessageOf<typeof SequenceControl>): string {
-  if (control.kind === ControlKind.values['CONTROL_SEQUENCE_CORRID']) return typeName(control.data_type);
-  if (control.int32_false_true.length > 0) return 'TYPE_INT32';
-  return control.fp32_false_true.length > 0 ? 'TYPE_FP32' : 'TYPE_BOOL';
+function typeOfControl(control: MessageOf<typeof SequenceControl>): number {
+  if (control.kind === ControlKind.values.CONTROL_SEQUENCE_CORRID) return control.data_type;
+  if (control.int32_false_true.length > 0) return DataType.values.TYPE_INT32;
+  return control.fp32_false_true.length > 0 ? DataType.values.TYPE_FP32 : DataType.values.TYPE_BOOL;
 }
 
 function checkInputCount(config: ModelConfig, model: OnnxModel, controls: number, fail: Fail): void {
@@ -214,7 +219,8 @@ function checkType(
   fail: Fail,
 ): void {
   const configured = typeName(tensor.data_type);
-  if (datatypeOfConfigType(configured) === undefined) {
+  const wanted = datatypeOfConfigValue(tensor.data_type);
+  if (wanted === undefined) {
     fail(
       'onnx-unsupported-type',
       `unsupported datatype ${configured} for ${what} '${tensor.name}' for model '${config.name}'`,
@@ -225,7 +231,7 @@ function checkType(
     return;
   }
   const provided = datatypeOfElementType(value.elementType);
-  if (!isKnownType(value) || provided === datatypeOfConfigType(configured)) return;
+  if (!isKnownType(value) || provided === wanted) return;
   fail(
     'onnx-type-mismatch',
     `unable to load model '${config.name}', configuration expects datatype ${configured} for ${what} '${tensor.name}', model provides TYPE_${provided ?? '<invalid>'}`,
@@ -319,7 +325,7 @@ function isKnownType(value: OnnxValue): boolean {
 }
 
 function typeName(number: number): string {
-  return Object.keys(DataType.values).find((name) => DataType.values[name] === number) ?? String(number);
+  return enumName(DataType, number) ?? String(number);
 }
 
 function sortedNames(values: Values): string {

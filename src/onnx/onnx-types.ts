@@ -1,5 +1,5 @@
 /** ONNX's element types and what they are called in configurations and on the wire. */
-import { DATATYPES, type Datatype } from '../protocol/datatype.js';
+import { configValueOf, type Datatype } from '../protocol/datatype.js';
 
 /** Names of TensorProto.DataType by number, as messages of the server print them. */
 const ELEMENT_TYPE_NAMES = [
@@ -63,5 +63,5 @@ export function datatypeOfElementType(elementType: number): Datatype | undefined
 /** The number of an element type in the configuration's enum DataType; 0 (TYPE_INVALID) for those without one. */
 export function configTypeOfElementType(elementType: number): number {
   const datatype = datatypeOfElementType(elementType);
-  return datatype === undefined ? 0 : DATATYPES.indexOf(datatype) + 1;
+  return datatype === undefined ? 0 : configValueOf(datatype);
 }

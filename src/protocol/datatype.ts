@@ -35,15 +35,18 @@ export function elementSize(datatype: Datatype): number {
 }
 
 /** `FP32` -> `TYPE_FP32`, `BYTES` -> `TYPE_STRING`: the name in a model configuration. */
-export function configTypeOf(datatype: Datatype): string {
+export function configTypeOf(datatype: Datatype): 'TYPE_STRING' | `TYPE_${Exclude<Datatype, 'BYTES'>}` {
   return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
 }
 
-/** `TYPE_FP32` -> `FP32`, `TYPE_STRING` -> `BYTES`; undefined for TYPE_INVALID and unknown names. */
-export function datatypeOfConfigType(name: string): Datatype | undefined {
-  if (name === 'TYPE_STRING') return 'BYTES';
-  const text = name.startsWith('TYPE_') ? name.slice(5) : '';
-  return isDatatype(text) && text !== 'BYTES' ? text : undefined;
+/** Datatype of a number of the configuration's enum; undefined for TYPE_INVALID and unknown numbers. */
+export function datatypeOfConfigValue(value: number): Datatype | undefined {
+  return DATATYPES[value - 1];
+}
+
+/** Number of a datatype in the configuration's enum. */
+export function configValueOf(datatype: Datatype): number {
+  return DATATYPES.indexOf(datatype) + 1;
 }
 
 /** Number of elements of a fully specified shape: 1 for a scalar's empty shape. */

@@ -15,7 +15,7 @@ export function batchInputTensors(
 ): readonly Tensor[] {
   return configs.flatMap((config) => {
     const { shape, values } = describe(config, batch);
-    const isFloat = config.data_type === DataType.values['TYPE_FP32'];
+    const isFloat = config.data_type === DataType.values.TYPE_FP32;
     const numbers = isFloat ? Float32Array.from(values) : Int32Array.from(values);
     return config.target_name.map((name) => ({
       name,
@@ -34,20 +34,20 @@ function describe(config: BatchInputConfig, batch: readonly ExecutionRequest[]):
   const counts = shapes.map(elementCount);
   const kinds = BatchInputKind.values;
   switch (config.kind) {
-    case kinds['BATCH_ACCUMULATED_ELEMENT_COUNT']:
+    case kinds.BATCH_ACCUMULATED_ELEMENT_COUNT:
       return { shape: [counts.length], values: sums(counts) };
-    case kinds['BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO']:
+    case kinds.BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
       return { shape: [counts.length + 1], values: [0, ...sums(counts)] };
-    case kinds['BATCH_MAX_ELEMENT_COUNT_AS_SHAPE']: {
+    case kinds.BATCH_MAX_ELEMENT_COUNT_AS_SHAPE: {
       // Only the shape tells something.
       const most = Math.max(...counts);
       return { shape: [most], values: new Array(most).fill(0) };
     }
-    case kinds['BATCH_ITEM_SHAPE']: {
+    case kinds.BATCH_ITEM_SHAPE: {
       const rows = itemShapes(shapes);
       return { shape: [rows.length, (shapes[0]?.length ?? 1) - 1], values: rows.flat() };
     }
-    case kinds['BATCH_ITEM_SHAPE_FLATTEN']: {
+    case kinds.BATCH_ITEM_SHAPE_FLATTEN: {
       const values = itemShapes(shapes).flat();
       return { shape: [values.length], values };
     }

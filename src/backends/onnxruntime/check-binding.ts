@@ -1,5 +1,5 @@
 import type { Fault } from '../../contract/fault.js';
-import { datatypeOfConfigValue } from '../../modelconfig/plan/model-plan.js';
+import { datatypeOfConfigValue } from '../../protocol/datatype.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { isOrtDatatype } from './ort-tensors.js';
 

@@ -15,6 +15,7 @@ import type {
 import { formatShape } from '../../protocol/datatype.js';
 import { invalidArg } from '../../protocol/error.js';
 import { DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { enumName } from '../../protocol/proto/schema.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { aligned } from '../batch/gather.js';
 
@@ -64,7 +65,7 @@ function checkConfig({ max_batch_size, input, output }: ModelConfig): void {
   }
   for (const [, tensors, expected] of sides) {
     for (const [i, [name, type]] of expected.entries()) {
-      const got = Object.keys(DataType.values).find((key) => DataType.values[key] === tensors[i]!.data_type) ?? '';
+      const got = enumName(DataType, tensors[i]!.data_type) ?? '';
       check(got === `TYPE_${type}`, `expected ${name} datatype to be ${type}, got ${got}`);
     }
   }

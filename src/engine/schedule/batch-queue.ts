@@ -43,7 +43,7 @@ class Level {
 
   /** Requests that expire are served later instead of being refused. */
   get delays(): boolean {
-    return this.policy?.timeout_action === TimeoutAction.values['DELAY'];
+    return this.policy?.timeout_action === TimeoutAction.values.DELAY;
   }
 }
 

@@ -1,5 +1,4 @@
-import { datatypeOfConfigValue } from '../../modelconfig/plan/model-plan.js';
-import type { Datatype } from '../../protocol/datatype.js';
+import { type Datatype, datatypeOfConfigValue } from '../../protocol/datatype.js';
 import { ControlKind, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { SequenceId } from './slot.js';
@@ -17,7 +16,7 @@ export class SequenceControls {
     const makers: Make[] = [];
     for (const { name, control: controls } of config.control_input) {
       for (const control of controls) {
-        if (control.kind === ControlKind.values['CONTROL_SEQUENCE_CORRID']) {
+        if (control.kind === ControlKind.values.CONTROL_SEQUENCE_CORRID) {
           const datatype = datatypeOfConfigValue(control.data_type) ?? 'UINT64';
           this.#makeId = (id) => ({ name, datatype, shape, data: encodeId(datatype, id) });
           makers.push((_start, _ready, _end, id) => id!);
@@ -43,8 +42,8 @@ export class SequenceControls {
 }
 
 function flagOf(kind: number, no: Tensor, yes: Tensor): Make {
-  if (kind === ControlKind.values['CONTROL_SEQUENCE_START']) return (start) => (start ? yes : no);
-  if (kind === ControlKind.values['CONTROL_SEQUENCE_READY']) return (_start, ready) => (ready ? yes : no);
+  if (kind === ControlKind.values.CONTROL_SEQUENCE_START) return (start) => (start ? yes : no);
+  if (kind === ControlKind.values.CONTROL_SEQUENCE_READY) return (_start, ready) => (ready ? yes : no);
   return (_start, _ready, end) => (end ? yes : no);
 }
 

@@ -1,8 +1,8 @@
 /** Implicit states of a model as its configuration describes them (spec: runtime, section 3.8). */
 
 import type { Log } from '../../base/log.js';
-import { datatypeOfConfigValue, type InputPlan, type ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { type Datatype, elementCount, elementSize } from '../../protocol/datatype.js';
+import type { InputPlan, ModelPlan } from '../../modelconfig/plan/model-plan.js';
+import { type Datatype, datatypeOfConfigValue, elementCount, elementSize } from '../../protocol/datatype.js';
 import { InstanceKind, type ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 
@@ -88,7 +88,7 @@ function whyNotGrowable(config: ModelConfig, input: string, sameBuffer: boolean)
   if (!sameBuffer) {
     return `In order to 'use_growable_memory', you must also enable 'use_single_buffer' for state input name '${input}'.`;
   }
-  const onGpu = config.instance_group.every(({ kind }) => kind === InstanceKind.values['KIND_GPU']);
+  const onGpu = config.instance_group.every(({ kind }) => kind === InstanceKind.values.KIND_GPU);
   if (config.instance_group.length > 0 && onGpu) return undefined;
   return (
     "'use_growable_memory' can only work with KIND_GPU model instances right now. Please either change the instance " +

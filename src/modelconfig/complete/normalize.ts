@@ -56,7 +56,7 @@ export interface InstanceGroupHost {
 /** Fills instance groups: names, kinds, counts, GPUs. Not for ensembles. Returns a new configuration. */
 export function normalizeInstanceGroups(config: ModelConfig, host: InstanceGroupHost): ModelConfig {
   const usable = (host.preferred ?? []).filter(
-    ({ kind }) => kind !== InstanceKind.values['KIND_GPU'] || host.gpus.length > 0,
+    ({ kind }) => kind !== InstanceKind.values.KIND_GPU || host.gpus.length > 0,
   );
   const given =
     config.instance_group.length > 0
@@ -98,6 +98,6 @@ export const MAX_INSTANCES = 1024;
 /** Instances that normalised groups ask for. */
 export function instanceCount({ instance_group: groups }: ModelConfig): number {
   const devices = (group: ModelInstanceGroup): number =>
-    group.kind === InstanceKind.values['KIND_GPU'] ? group.gpus.length : 1;
+    group.kind === InstanceKind.values.KIND_GPU ? group.gpus.length : 1;
   return groups.reduce((count, group) => count + group.count * devices(group), 0);
 }

@@ -1,5 +1,5 @@
 /** Writing a message in the JSON form that the server's configuration endpoint answers. */
-import type { Field, FieldTable, MessageSchema } from '../../protocol/proto/schema.js';
+import { enumName, type Field, type FieldTable, type MessageSchema } from '../../protocol/proto/schema.js';
 import { floatText } from '../pbtxt/write-pbtxt.js';
 
 /**
@@ -53,7 +53,7 @@ function writeSingle(value: unknown, field: Field, asNumber: boolean): string {
   const { type } = field;
   if (typeof type === 'function') return writeMessage(value as Readonly<Record<string, unknown>>, type());
   if (typeof type === 'object') {
-    const name = Object.keys(type.values).find((candidate) => type.values[candidate] === value);
+    const name = enumName(type, value as number);
     return name === undefined ? String(value) : `"${name}"`;
   }
   if (typeof value === 'bigint') return asNumber ? String(value) : `"${value}"`;

@@ -4,7 +4,13 @@
  * saying stay, as somebody wrote them on purpose.
  */
 import { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { EnumSchema, Field, MessageSchema, ScalarType } from '../../protocol/proto/schema.js';
+import {
+  type EnumSchema,
+  enumName,
+  type Field,
+  type MessageSchema,
+  type ScalarType,
+} from '../../protocol/proto/schema.js';
 import { type CommentedToken, commentedTokens } from './comments.js';
 import { escapeString, unescapeString } from './string-literal.js';
 import { floatText } from './write-pbtxt.js';
@@ -177,7 +183,7 @@ class Builder {
     if (typeof type === 'object') {
       if (kind === 'identifier') return text;
       const number = sign + integerText(text);
-      return Object.keys(type.values).find((name) => String(type.values[name]) === number) ?? number;
+      return enumName(type, Number(number)) ?? number;
     }
     if (type === 'bool') return /^(?:true|True|t|0*1|0[xX]0*1)$/.test(text) ? 'true' : 'false';
     if (type === 'float' || type === 'double') return floatOf(sign, text, type);

@@ -1,12 +1,12 @@
 /** How to correct what protobuf's parser complains about: a sentence for each of its messages. */
 
 import { nearestName } from '../../base/nearest-name.js';
-import { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { EnumSchema, MessageSchema } from '../../protocol/proto/schema.js';
+import { type DataType, ModelConfig } from '../../protocol/proto/model-config.js';
+import type { EnumName, EnumSchema, MessageSchema } from '../../protocol/proto/schema.js';
 import type { ParseError } from './parser.js';
 
 /** Names that people take from other programs, and what they are here. */
-const TYPE_ALIASES: Readonly<Record<string, string>> = {
+const TYPE_ALIASES: Readonly<Record<string, EnumName<typeof DataType>>> = {
   FLOAT: 'TYPE_FP32',
   FLOAT32: 'TYPE_FP32',
   FLOAT16: 'TYPE_FP16',

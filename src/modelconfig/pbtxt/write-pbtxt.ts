@@ -1,12 +1,6 @@
 import type { FieldPath } from '../../contract/finding.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
-import {
-  type EnumSchema,
-  type Field,
-  type FieldTable,
-  type MessageSchema,
-  zeroOf,
-} from '../../protocol/proto/schema.js';
+import { enumName, type Field, type FieldTable, type MessageSchema, zeroOf } from '../../protocol/proto/schema.js';
 import { escapeString } from './string-literal.js';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -93,14 +87,10 @@ function writeValue(
 }
 
 function scalarText(value: unknown, type: Exclude<Field['type'], () => unknown>): string {
-  if (typeof type === 'object') return enumName(type, value as number);
+  if (typeof type === 'object') return enumName(type, value as number) ?? String(value);
   if (typeof value === 'string' || value instanceof Uint8Array) return escapeString(value);
   if (typeof value === 'number' && (type === 'float' || type === 'double')) return floatText(value, type);
   return String(value);
-}
-
-function enumName(type: EnumSchema, value: number): string {
-  return Object.keys(type.values).find((name) => type.values[name] === value) ?? String(value);
 }
 
 /** The shortest decimal text that reads back as the same float or double. */

@@ -1,6 +1,6 @@
 /** What the request path needs of a model's configuration, compiled once when the model is loaded. */
-import { type Datatype, datatypeOfConfigType, elementSize } from '../../protocol/datatype.js';
-import { ControlKind, DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { type Datatype, datatypeOfConfigValue, elementSize } from '../../protocol/datatype.js';
+import { ControlKind, type ModelConfig } from '../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 
 /** One configured input. */
@@ -51,13 +51,6 @@ export interface ModelPlan {
   readonly correlationControl: { readonly name: string; readonly datatype: Datatype } | undefined;
   readonly metadataInputs: readonly TensorMetadata[];
   readonly metadataOutputs: readonly TensorMetadata[];
-}
-
-const TYPE_NAMES = new Map(Object.entries(DataType.values).map(([name, value]) => [value, name]));
-
-/** Datatype of a configuration's enum value; undefined for TYPE_INVALID and unknown numbers. */
-export function datatypeOfConfigValue(value: number): Datatype | undefined {
-  return datatypeOfConfigType(TYPE_NAMES.get(value) ?? '');
 }
 
 /** Compiles a completed, validated configuration. */
@@ -115,7 +108,7 @@ export function compileModelPlan(config: ModelConfig, version: string): ModelPla
 function correlationControlOf(config: ModelConfig): ModelPlan['correlationControl'] {
   for (const input of config.sequence_batching?.control_input ?? []) {
     for (const control of input.control) {
-      if (control.kind !== ControlKind.values['CONTROL_SEQUENCE_CORRID']) continue;
+      if (control.kind !== ControlKind.values.CONTROL_SEQUENCE_CORRID) continue;
       const datatype = datatypeOfConfigValue(control.data_type);
       if (datatype !== undefined) return { name: input.name, datatype };
     }

@@ -2,12 +2,9 @@
 
 import type { Faults } from '../../contract/fault.js';
 import { BatchInputKind, BatchOutputKind, DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
-import { enumName } from './enum-name.js';
+import { enumName } from '../../protocol/proto/schema.js';
 
-const BATCH_INPUT_TYPES: ReadonlySet<number | undefined> = new Set([
-  DataType.values['TYPE_INT32'],
-  DataType.values['TYPE_FP32'],
-]);
+const BATCH_INPUT_TYPES: ReadonlySet<number> = new Set([DataType.values.TYPE_INT32, DataType.values.TYPE_FP32]);
 
 /** The core's checks. */
 export function checkBatchIO(config: ModelConfig, faults: Faults): void {
@@ -17,7 +14,7 @@ export function checkBatchIO(config: ModelConfig, faults: Faults): void {
     const add = (field: string, message: string) =>
       faults.add('batch-input', ['batch_input', i, field], `${message} for ${config.name}`);
     const kind = enumName(BatchInputKind, item.kind);
-    if (kind === '') {
+    if (kind === undefined) {
       add('kind', "unknown batch input kind ''");
     } else if (item.source_input.length !== 1) {
       add('source_input', `batch input kind '${kind}' expects 1 source input, got ${item.source_input.length}`);
@@ -33,7 +30,7 @@ export function checkBatchIO(config: ModelConfig, faults: Faults): void {
     const add = (field: string, message: string) =>
       faults.add('batch-output', ['batch_output', i, field], `${message} for ${config.name}`);
     const kind = enumName(BatchOutputKind, item.kind);
-    if (kind === '') {
+    if (kind === undefined) {
       add('kind', "unknown batch output kind ''");
     } else if (item.source_input.length !== 1) {
       add('source_input', `batch output kind '${kind}' expects 1 source input, got ${item.source_input.length}`);
@@ -54,14 +51,14 @@ export function checkBatchIO(config: ModelConfig, faults: Faults): void {
 export function checkBatchIOForBackend(config: ModelConfig, faults: Faults): void {
   for (const [i, item] of config.batch_input.entries()) {
     const path = ['batch_input', i];
-    if (enumName(BatchInputKind, item.kind) === '') unreadableKind([...path, 'kind'], faults);
-    if (enumName(DataType, item.data_type) === 'TYPE_INVALID') {
+    if (enumName(BatchInputKind, item.kind) === undefined) unreadableKind([...path, 'kind'], faults);
+    if (item.data_type === DataType.values.TYPE_INVALID) {
       const text = "unexpected batch input data type 'TYPE_INVALID'";
       faults.add('batch-input', [...path, 'data_type'], text, 'Write data_type TYPE_INT32 or TYPE_FP32.');
     }
   }
   for (const [i, item] of config.batch_output.entries()) {
-    if (enumName(BatchOutputKind, item.kind) === '') unreadableKind(['batch_output', i, 'kind'], faults);
+    if (enumName(BatchOutputKind, item.kind) === undefined) unreadableKind(['batch_output', i, 'kind'], faults);
   }
 }
 

@@ -59,7 +59,7 @@ export function checkDynamicBatching(config: ModelConfig, faults: Faults): void 
   ];
   for (const [path, policy] of policies) {
     if (policy === undefined || policy.default_timeout_microseconds === 0n) continue;
-    if (policy.timeout_action === TimeoutAction.values['DELAY']) {
+    if (policy.timeout_action === TimeoutAction.values.DELAY) {
       faults.add(
         'preserve-ordering-delay',
         [...path, 'timeout_action'],

@@ -8,12 +8,12 @@ import {
   type ModelConfig,
   type ModelSequenceBatching,
 } from '../../protocol/proto/model-config.js';
+import type { EnumName } from '../../protocol/proto/schema.js';
 
 const BOOLEAN_KINDS = ['CONTROL_SEQUENCE_START', 'CONTROL_SEQUENCE_END', 'CONTROL_SEQUENCE_READY'] as const;
 const CORRID = 'CONTROL_SEQUENCE_CORRID';
-const CORRID_TYPES: ReadonlySet<number | undefined> = new Set(
-  ['TYPE_UINT64', 'TYPE_INT64', 'TYPE_UINT32', 'TYPE_INT32', 'TYPE_STRING'].map((name) => DataType.values[name]),
-);
+const { TYPE_UINT64, TYPE_INT64, TYPE_UINT32, TYPE_INT32, TYPE_STRING } = DataType.values;
+const CORRID_TYPES: ReadonlySet<number> = new Set([TYPE_UINT64, TYPE_INT64, TYPE_UINT32, TYPE_INT32, TYPE_STRING]);
 const LISTS = ['int32_false_true', 'fp32_false_true', 'bool_false_true'] as const;
 const LIST_NAMES = "'int32_false_true', 'fp32_false_true' and 'bool_false_true'";
 const LIST_CHOICES = "'int32_false_true', 'fp32_false_true' or 'bool_false_true'";
@@ -41,7 +41,7 @@ export function checkSequenceBatching(config: ModelConfig, faults: Faults): void
 
 /** One pass over all controls, looking for one kind; the first pass also judges the names of the tensors. */
 function checkControlsOf(
-  kind: string,
+  kind: EnumName<typeof ControlKind>,
   config: ModelConfig,
   batching: ModelSequenceBatching,
   faults: Faults,

@@ -34,7 +34,7 @@ function checkTensor(
   const prefix = `model ${kind} `;
   const named = `${prefix}'${tensor.name}' `;
   if (tensor.name === '') add('tensor-name', [], `${prefix}must specify 'name'`);
-  if (tensor.data_type === DataType.values['TYPE_INVALID']) {
+  if (tensor.data_type === DataType.values.TYPE_INVALID) {
     add('tensor-data-type', [], `${named}must specify 'data_type'`, "Add e.g. 'data_type: TYPE_FP32'.");
   }
   if (tensor.dims.length === 0) {
@@ -49,7 +49,7 @@ function checkTensor(
   }
   if (
     'format' in tensor &&
-    (tensor.format === InputFormat.values['FORMAT_NHWC'] || tensor.format === InputFormat.values['FORMAT_NCHW']) &&
+    (tensor.format === InputFormat.values.FORMAT_NHWC || tensor.format === InputFormat.values.FORMAT_NCHW) &&
     tensor.dims.length !== 3
   ) {
     add('tensor-format', ['format'], 'model input NHWC/NCHW require 3 dims');

@@ -22,12 +22,17 @@ interface ScalarValues {
   bytes: Uint8Array;
 }
 
-/** An enum: its full name and its values by name. */
-export interface EnumSchema {
+/** An enum: its full name and its values by name. `V` carries the names: a misspelt one does not compile. */
+export interface EnumSchema<V extends EnumValues = EnumValues> {
   readonly kind: 'enum';
   readonly name: string;
-  readonly values: Readonly<Record<string, number>>;
+  readonly values: V;
 }
+
+type EnumValues = Readonly<Record<string, number>>;
+
+/** The names of an enum's values: `EnumName<typeof DataType>`. */
+export type EnumName<S> = S extends EnumSchema<infer V> ? keyof V & string : never;
 
 /** How a field's single value is encoded. */
 export type FieldType = ScalarType | EnumSchema | (() => MessageSchema<FieldTable>);
@@ -68,8 +73,13 @@ export function message<const F extends FieldTable>(name: string, fields: F): Me
 }
 
 /** Declares an enum. */
-export function enumeration(name: string, values: Record<string, number>): EnumSchema {
+export function enumeration<const V extends EnumValues>(name: string, values: V): EnumSchema<V> {
   return { kind: 'enum', name, values };
+}
+
+/** Name of an enum's value; undefined for a number that the enum does not have. */
+export function enumName<V extends EnumValues>(type: EnumSchema<V>, value: number): (keyof V & string) | undefined {
+  return Object.keys(type.values).find((name) => type.values[name] === value);
 }
 
 /** A scalar or enum field. */

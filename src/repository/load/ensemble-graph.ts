@@ -6,9 +6,9 @@ import { nearestName } from '../../base/nearest-name.js';
 import { type Fault, Faults } from '../../contract/fault.js';
 import { compareShapes } from '../../modelconfig/complete/compare-shapes.js';
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
-import { enumName } from '../../modelconfig/rules/enum-name.js';
 import { formatShape } from '../../protocol/datatype.js';
 import { DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { enumName } from '../../protocol/proto/schema.js';
 
 /** A model as ensembles see it. */
 export interface Member {
@@ -207,7 +207,7 @@ function join(
   const inferred = (what: string, a: string, b: string): string =>
     `ensemble tensor ${name}: inconsistent ${what}: ${a} is inferred from model ${first.model} while ${b} is inferred from model ${mine.model}`;
   if (first.type !== mine.type) {
-    add(inferred('data type', enumName(DataType, first.type), enumName(DataType, mine.type)));
+    add(inferred('data type', typeName(first.type), typeName(mine.type)));
   } else if (!matches(first.dims, mine.dims) && !matches(fullShape(first), fullShape(mine))) {
     const [a, b] = [first, mine].map((one) => ({ name: `model ${one.model}`, dims: fullShape(one) })) as [Side, Side];
     add(
@@ -266,4 +266,8 @@ function checkDecoupled(ensemble: ModelConfig, steps: readonly Step[], find: Fin
   }
   const results = new Set(ensemble.output.map(({ name }) => origins.get(name) ?? 0));
   if (results.size > 1) mixed(ensemble.name, ['ensemble_scheduling']);
+}
+
+function typeName(type: number): string {
+  return enumName(DataType, type) ?? '';
 }

@@ -2,10 +2,9 @@
 
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import type { Fault } from '../../contract/fault.js';
-import { enumName } from '../../modelconfig/rules/enum-name.js';
-import { datatypeOfConfigType, elementSize } from '../../protocol/datatype.js';
+import { datatypeOfConfigValue, elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
-import { DataType, type ModelConfig, type ModelSequenceBatching } from '../../protocol/proto/model-config.js';
+import type { ModelConfig, ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
 import { faultOf } from './poll-model.js';
 import { staysInside } from './stays-inside.js';
@@ -102,7 +101,7 @@ async function initialData(
     throw refuse(`${text} is outside the model directory`);
   }
   const data = await readTextFile(joinPath(modelDirectory, FOLDER, initial.data_file), MAX_DATA_BYTES);
-  const datatype = datatypeOfConfigType(enumName(DataType, initial.data_type));
+  const datatype = datatypeOfConfigValue(initial.data_type);
   if (datatype === undefined || datatype === 'BYTES') return data;
   const needed = initial.dims.reduce((product, dim) => product * dim, BigInt(elementSize(datatype)));
   if (BigInt(data.length) < needed) {

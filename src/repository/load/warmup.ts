@@ -3,10 +3,9 @@
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { didYouMean } from '../../base/nearest-name.js';
 import type { Fault } from '../../contract/fault.js';
-import { enumName } from '../../modelconfig/rules/enum-name.js';
-import { type Datatype, datatypeOfConfigType, elementSize, formatShape } from '../../protocol/datatype.js';
+import { datatypeOfConfigValue, elementSize, formatShape } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
-import { DataType, type ModelConfig, type ModelInput } from '../../protocol/proto/model-config.js';
+import type { ModelConfig, ModelInput } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
 import { faultOf } from './poll-model.js';
 import { staysInside } from './stays-inside.js';
@@ -63,7 +62,7 @@ async function sampleData(modelDirectory: string, name: string, input: SampleInp
   if (input.input_data_file === undefined) {
     throw refuse(`${REQUEST_PREFIX}warmup setting expects input '${name}' to have input_data_type set`);
   }
-  const datatype = datatypeOf(input.data_type);
+  const datatype = datatypeOfConfigValue(input.data_type);
   const needed = elements(input) * (datatype === undefined ? 0 : elementSize(datatype));
   requireInside(name, input.input_data_file);
   const atMost = datatype === 'BYTES' ? undefined : needed;
@@ -109,8 +108,8 @@ function checkSampleInput(
   data: Uint8Array | undefined,
 ): void {
   const { name } = declared;
-  const wanted = datatypeOf(declared.data_type);
-  const datatype = datatypeOf(input.data_type);
+  const wanted = datatypeOfConfigValue(declared.data_type);
+  const datatype = datatypeOfConfigValue(input.data_type);
   if (datatype !== wanted) {
     throw refuse(
       `${REQUEST_PREFIX}inference input '${name}' data-type is '${datatype ?? '<invalid>'}', but model '${config.name}' expects '${wanted ?? '<invalid>'}'`,
@@ -157,10 +156,6 @@ function checkStrings(config: ModelConfig, name: string, wanted: number, data: U
 
 function elements(input: SampleInput): number {
   return Number(input.dims.reduce((product, dim) => product * dim, 1n));
-}
-
-function datatypeOf(type: number): Datatype | undefined {
-  return datatypeOfConfigType(enumName(DataType, type));
 }
 
 function quoted(inputs: readonly ModelInput[]): string {

@@ -130,8 +130,8 @@ async function register(
 }
 
 function kindOf({ kind }: ModelInstanceGroup): InstanceSpec['kind'] {
-  if (kind === InstanceKind.values['KIND_GPU']) return 'KIND_GPU';
-  return kind === InstanceKind.values['KIND_MODEL'] ? 'KIND_MODEL' : 'KIND_CPU';
+  if (kind === InstanceKind.values.KIND_GPU) return 'KIND_GPU';
+  return kind === InstanceKind.values.KIND_MODEL ? 'KIND_MODEL' : 'KIND_CPU';
 }
 
 function plainBigint(_key: string, value: unknown): unknown {
