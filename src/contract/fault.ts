@@ -1,10 +1,10 @@
 import { type ErrorCodeName, TritonError } from '../protocol/error.js';
 import type { FieldPath, Position } from './finding.js';
+import type { RuleName } from './rule-table.js';
 
 /** One rule that a configuration breaks. */
 export interface Fault {
-  /** Kebab-case name of the rule. */
-  readonly rule: string;
+  readonly rule: RuleName;
   readonly code: ErrorCodeName;
   /** The server's text. */
   readonly message: string;
@@ -16,7 +16,7 @@ export interface Fault {
   readonly position?: Position;
   /** Lines that show the fault more closely, such as two shapes side by side. */
   readonly details?: readonly string[];
-  /** How to mend it, in one sentence. */
+  /** How to correct it, in one sentence. */
   readonly remedy?: string;
 }
 
@@ -25,10 +25,15 @@ export class Faults {
   readonly list: Fault[] = [];
 
   /** Adds a fault with code INVALID_ARG. */
-  add(rule: string, path: FieldPath, message: string, remedy?: string, details?: readonly string[]): void {
-    const more = { ...(remedy === undefined ? {} : { remedy }), ...(details === undefined ? {} : { details }) };
-    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...more });
+  add(rule: RuleName, path: FieldPath, message: string, remedy?: string): void {
+    this.list.push({ rule, code: 'INVALID_ARG', message, path, ...(remedy === undefined ? {} : { remedy }) });
   }
+}
+
+/** The fault that an error is. */
+export function faultOf(reason: unknown, rule: RuleName, path: FieldPath, remedy?: string): Fault {
+  const { code, message } = TritonError.from(reason);
+  return { rule, code, message, path, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** Throws the first fault as the error that the server reports; does nothing when there is none. */

@@ -1,3 +1,5 @@
+import type { RuleName } from './rule-table.js';
+
 /** A place in a text file. Lines and columns start at 1; a tab moves to the next multiple of 8 (as protobuf counts). */
 export interface Position {
   readonly line: number;
@@ -11,8 +13,7 @@ export type FieldPath = readonly (string | number | bigint)[];
 export interface Finding {
   /** error: a server would not bring the model up. warning: it would, but something is probably not meant. */
   readonly severity: 'error' | 'warning';
-  /** Kebab-case name of the rule. */
-  readonly rule: string;
+  readonly rule: RuleName;
   /** The server's own text where it has one. */
   readonly message: string;
   /** The server's own text where `message` is that of the configuration's parser. */
@@ -23,7 +24,7 @@ export interface Finding {
   readonly position?: Position;
   /** Lines that show the fault more closely, such as two shapes side by side. */
   readonly details?: readonly string[];
-  /** How to mend it, in one sentence. */
+  /** How to correct it, in one sentence. */
   readonly remedy?: string;
   /** Name of the model. */
   readonly model?: string;

@@ -6,6 +6,7 @@
 import { didYouMean } from '../base/nearest-name.js';
 import type { Fault } from '../contract/fault.js';
 import type { FieldPath } from '../contract/finding.js';
+import type { RuleName } from '../contract/rule-table.js';
 import { compareShapes } from '../modelconfig/complete/compare-shapes.js';
 import { configTypeOf, datatypeOfConfigValue, formatShape } from '../protocol/datatype.js';
 import type { ErrorCodeName } from '../protocol/error.js';
@@ -23,7 +24,7 @@ import type { OnnxModel, OnnxValue } from './onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from './onnx-types.js';
 
 type Fail = (
-  rule: string,
+  rule: RuleName,
   message: string,
   path: FieldPath,
   remedy?: string,

@@ -1,16 +1,16 @@
 /** Everything that can be told of one model before it is loaded, as findings and as other models see it. */
-import type { Fault } from '../contract/fault.js';
+import { type Fault, faultOf } from '../contract/fault.js';
 import type { FileExaminer } from '../contract/file-examiner.js';
 import type { Finding, Position } from '../contract/finding.js';
+import { RULES } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
 import { reportedErrors } from '../modelconfig/pbtxt/reported-errors.js';
-import { remedyOf } from '../modelconfig/rules/rule-table.js';
 import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import { joinPath } from '../repository/files/local.js';
 import { initFileFaults, instanceFileFaults, labelDoubts } from '../repository/load/model-file-faults.js';
-import { faultOf, type PolledModel, type PollOptions, pollModel } from '../repository/load/poll-model.js';
+import { type PolledModel, type PollOptions, pollModel } from '../repository/load/poll-model.js';
 import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from '../repository/load/prepare-load.js';
 import { selectVersions, type VersionSelection } from '../repository/load/versions.js';
 import { foreignFileFaults } from './foreign-files.js';
@@ -158,7 +158,7 @@ class ModelFindings {
 
   constructor(model: PolledModel) {
     this.#model = model;
-    for (const { error, remedy = remedyOf('config-syntax') } of reportedErrors(
+    for (const { error, remedy = RULES['config-syntax'].remedy } of reportedErrors(
       model.parseErrors,
       model.text ?? EMPTY,
     )) {
@@ -171,7 +171,7 @@ class ModelFindings {
         message,
         position: token,
         ...(server === undefined ? {} : { serverMessage: server, parserErrors }),
-        ...(remedy === undefined ? {} : { remedy }),
+        remedy,
       });
     }
   }
@@ -181,14 +181,14 @@ class ModelFindings {
       const { rule, message, path, details, file } = fault;
       if (rule === 'config-syntax') continue;
       const position = file === undefined ? placeOf(this.#model.positions, path) : fault.position;
-      const remedy = fault.remedy ?? remedyOf(rule);
+      const { remedy = RULES[rule].remedy } = fault;
       this.#push({
         severity,
         rule,
         message,
         ...(position === undefined ? {} : { position }),
         ...(details === undefined ? {} : { details }),
-        ...(remedy === undefined ? {} : { remedy }),
+        remedy,
         ...(file === undefined ? {} : { file }),
       });
     }
@@ -197,12 +197,18 @@ class ModelFindings {
   /** `misplaced`: name of a model's file that lies beside the version directories instead of in one. */
   addSelection(selection: VersionSelection, misplaced: string | undefined): void {
     for (const { message } of selection.ignored) {
-      this.#push({ severity: 'warning', rule: 'version-directory', message, ...helpOf('version-directory') });
+      this.#push({
+        severity: 'warning',
+        rule: 'version-directory',
+        message,
+        remedy: RULES['version-directory'].remedy,
+      });
     }
     const position = placeOf(this.#model.positions, ['version_policy']);
     const place = position === undefined ? {} : { position };
     for (const { message } of selection.missing) {
-      this.#push({ severity: 'warning', rule: 'version-missing', message, ...helpOf('version-missing'), ...place });
+      const { remedy } = RULES['version-missing'];
+      this.#push({ severity: 'warning', rule: 'version-missing', message, remedy, ...place });
     }
     const { error } = selection;
     if (error === undefined) return;
@@ -227,11 +233,6 @@ class ModelFindings {
     const file = this.#model.text === undefined ? this.#model.directory : this.#model.configPath;
     this.list.push({ file, ...finding, model: this.#model.name });
   }
-}
-
-function helpOf(rule: string): { remedy?: string } {
-  const remedy = remedyOf(rule);
-  return remedy === undefined ? {} : { remedy };
 }
 
 /** Place of a field, or of what is nearest around it; the file's start for what is missing at the top. */

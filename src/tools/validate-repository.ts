@@ -1,8 +1,8 @@
 /** The repository checker: what a server would refuse, without a server (spec: model repository, sections 1 and 4). */
 import type { Finding } from '../contract/finding.js';
+import { RULES, type RuleName } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import { cacheFaults } from '../modelconfig/rules/model.js';
-import { remedyOf } from '../modelconfig/rules/rule-table.js';
 import { TritonError } from '../protocol/error.js';
 import { checkRepository, compareBytes, joinPath, kindOf, listModels } from '../repository/files/local.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from '../repository/load/ensemble-graph.js';
@@ -90,10 +90,9 @@ function gatherHostFindings(findings: readonly Finding[]): Finding[] {
 
 /** Folders that are probably no models, and names that HTTP clients cannot ask for. */
 function nameDoubts(name: string, repositories: readonly string[]): Finding[] {
-  const doubt = (rule: string, message: string): Finding[] => {
-    const remedy = remedyOf(rule);
+  const doubt = (rule: RuleName, message: string): Finding[] => {
     const file = joinPath(repositories[0] as string, name);
-    return [{ severity: 'warning', rule, message, file, model: name, ...(remedy === undefined ? {} : { remedy }) }];
+    return [{ severity: 'warning', rule, message, file, model: name, remedy: RULES[rule].remedy }];
   };
   if (name.startsWith('.') || name === 'lost+found' || name === '__pycache__') {
     return doubt('hidden-directory', `'${name}' is probably no model, but a server takes every directory for one`);

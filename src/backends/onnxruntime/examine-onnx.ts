@@ -1,6 +1,6 @@
 /** Judges the files of one version of an ONNX model without serving it: what the server would do, in its order. */
 import { silentLog } from '../../base/log.js';
-import type { Fault } from '../../contract/fault.js';
+import { type Fault, faultOf } from '../../contract/fault.js';
 import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
 import { defaultMaxBatchSize } from '../../modelconfig/complete/default-max-batch-size.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from '../../onnx/auto-complete.js';
@@ -12,7 +12,6 @@ import { WireFormatError } from '../../onnx/wire-file.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath } from '../../repository/files/local.js';
 import { modelFileProblem } from '../../repository/load/model-file-problem.js';
-import { faultOf } from '../../repository/load/poll-model.js';
 import { checkBinding } from './check-binding.js';
 import { describeOnnx } from './describe-onnx.js';
 import { describeSeconds } from './describe-process.js';
@@ -52,7 +51,7 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
   try {
     path = locateOnnxFile(path, config.name);
   } catch (reason) {
-    return { fault: faultOf(reason, 'model-file-missing', at, undefined, path) };
+    return { fault: { ...faultOf(reason, 'model-file-missing', at), file: path } };
   }
   const problem = await modelFileProblem(path);
   try {
@@ -62,14 +61,16 @@ async function openModel(version: ExaminedVersion, doubts: Fault[]): Promise<Ope
     return { model };
   } catch (reason) {
     if (problem !== undefined) {
-      return { fault: faultOf(reason, problem.rule, at, `${problem.message}. ${problem.remedy}`, path) };
+      const remedy = `${problem.message}. ${problem.remedy}`;
+      return { fault: { ...faultOf(reason, problem.rule, at, remedy), file: path } };
     }
     const cause = reason instanceof Error ? reason.cause : undefined;
     if (!(cause instanceof WireFormatError)) {
-      return { fault: faultOf(reason, 'onnx-file', at, onnxRemedy((reason as Error).message), path) };
+      const remedy = onnxRemedy((reason as Error).message);
+      return { fault: { ...faultOf(reason, 'onnx-file', at, remedy), file: path } };
     }
     const remedy = `The file is cut short or is not an ONNX model: ${cause.message}. Copy or export the model again.`;
-    return { fault: faultOf(reason, 'model-file-truncated', at, remedy, path) };
+    return { fault: { ...faultOf(reason, 'model-file-truncated', at, remedy), file: path } };
   }
 }
 

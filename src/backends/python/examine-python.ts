@@ -3,6 +3,7 @@
 import { MAX_SOURCE_BYTES } from '../../base/files/read-regular-file.js';
 import type { Fault } from '../../contract/fault.js';
 import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
+import type { RuleName } from '../../contract/rule-table.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/files/local.js';
@@ -11,7 +12,7 @@ import { findInterpreter } from './interpreter.js';
 import { checkModel, InterpreterError } from './model-checks.js';
 import { completeSettings, findSource } from './model-settings.js';
 
-type Add = (rule: string, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
+type Add = (rule: RuleName, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
 
 /**
  * Checks the files of one version and, if that is allowed and a server would do so too, imports the model and lets it
@@ -33,7 +34,7 @@ export async function examine(version: ExaminedVersion): Promise<ExaminationResu
   } catch (reason) {
     const error = TritonError.from(reason);
     if (error instanceof InterpreterError) {
-      const doubt = { rule: 'python-not-run', code: error.code, message: error.message, path: [] };
+      const doubt: Fault = { rule: 'python-not-run', code: error.code, message: error.message, path: [] };
       return { ...unrun, doubts: [doubt] };
     }
     return { ...result, tensors: 'given', faults: [loadFault(error, version)] };

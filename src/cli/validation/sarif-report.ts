@@ -1,7 +1,7 @@
 /** Findings in SARIF 2.1.0, the form that code scanning services read. */
 import path from 'node:path';
 import type { Finding } from '../../contract/finding.js';
-import { RULES } from '../../modelconfig/rules/rule-table.js';
+import { RULES, type RuleName } from '../../contract/rule-table.js';
 import type { ValidationReport } from '../../tools/validate-repository.js';
 import { SourceLines } from './source-lines.js';
 
@@ -25,13 +25,12 @@ export async function reportSarif(report: ValidationReport, version: string): Pr
   return `${JSON.stringify({ $schema: SCHEMA, version: '2.1.0', runs: [run] }, null, 2)}\n`;
 }
 
-function ruleOf(id: string): unknown {
-  const rule = Object.hasOwn(RULES, id) ? RULES[id] : undefined;
-  if (rule === undefined) return { id };
-  return { id, shortDescription: { text: rule.about }, help: { text: rule.remedy } };
+function ruleOf(id: RuleName): unknown {
+  const { about, remedy } = RULES[id];
+  return { id, shortDescription: { text: about }, help: { text: remedy } };
 }
 
-async function resultOf(finding: Finding, rules: readonly string[], sources: SourceLines): Promise<unknown> {
+async function resultOf(finding: Finding, rules: readonly RuleName[], sources: SourceLines): Promise<unknown> {
   const { rule, severity, message, serverMessage, details = [], remedy, model } = finding;
   const texts = [message.trimEnd(), ...details];
   if (serverMessage !== undefined) texts.push(`server: ${serverMessage}`);

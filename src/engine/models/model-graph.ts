@@ -1,3 +1,4 @@
+import type { RuleName } from '../../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
@@ -20,7 +21,7 @@ interface Node {
 }
 
 /** Faults that loading members cannot mend. */
-const PLACE_RULES = new Set(['ensemble-member-missing', 'ensemble-cycle']);
+const PLACE_RULES: ReadonlySet<RuleName> = new Set(['ensemble-member-missing', 'ensemble-cycle']);
 
 /** Names of the models that an ensemble runs, each once; none for other models. */
 export function membersOf(config: ModelConfig): string[] {
@@ -159,7 +160,7 @@ export class ModelGraph {
     return this.#check(id, () => true);
   }
 
-  #check(id: string, counts: (rule: string) => boolean): TritonError | undefined {
+  #check(id: string, counts: (rule: RuleName) => boolean): TritonError | undefined {
     const node = this.#nodes.get(id)!;
     delete node.problem;
     const faults = checkEnsembleGraph(node.config, (name) => this.#member(this.#resolve(node, name)));

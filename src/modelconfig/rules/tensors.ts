@@ -2,6 +2,7 @@
 
 import type { Faults } from '../../contract/fault.js';
 import type { FieldPath } from '../../contract/finding.js';
+import type { RuleName } from '../../contract/rule-table.js';
 import {
   DataType,
   InputFormat,
@@ -14,7 +15,7 @@ const VARIABLE = -1n;
 const LARGEST_COUNT = 2n ** 63n - 1n;
 const TENSORRT_PLATFORM = 'tensorrt_plan';
 
-type Add = (rule: string, path: FieldPath, message: string, remedy?: string) => void;
+type Add = (rule: RuleName, path: FieldPath, message: string, remedy?: string) => void;
 
 /** Checks every input, then every output. */
 export function checkTensors(config: ModelConfig, faults: Faults): void {

@@ -134,13 +134,14 @@ function checkConsistency(ensemble: ModelConfig, steps: readonly Step[], find: F
       );
     }
     checkStep(step, config, tensors, (map, key, message, remedy, details) =>
-      faults.add(
-        `ensemble-${map.replace('_', '-')}`,
-        key === undefined ? path : [...path, map, key],
-        `in ensemble ${ensemble.name}, ${message}`,
-        remedy,
-        details,
-      ),
+      faults.list.push({
+        rule: map === 'input_map' ? 'ensemble-input-map' : 'ensemble-output-map',
+        code: 'INVALID_ARG',
+        message: `in ensemble ${ensemble.name}, ${message}`,
+        path: key === undefined ? path : [...path, map, key],
+        ...(remedy === undefined ? {} : { remedy }),
+        ...(details === undefined ? {} : { details }),
+      }),
     );
   }
 }

@@ -1,12 +1,11 @@
 /** Initial data of sequence states (spec: model repository, section 4.7). */
 
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
-import type { Fault } from '../../contract/fault.js';
+import { type Fault, faultOf } from '../../contract/fault.js';
 import { datatypeOfConfigValue, elementSize } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig, ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
-import { faultOf } from './poll-model.js';
 import { staysInside } from './stays-inside.js';
 
 type State = ModelSequenceBatching['state'][number];

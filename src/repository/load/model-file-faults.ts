@@ -3,13 +3,12 @@
  * states (spec: model repository, sections 1.6, 4.7, 4.8, 4.11), in the server's order.
  */
 import path from 'node:path';
-import type { Fault } from '../../contract/fault.js';
+import { type Fault, faultOf } from '../../contract/fault.js';
 import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf } from '../files/local.js';
 import { initialStateFaults } from './initial-states.js';
 import { readLabelFile } from './labels.js';
-import { faultOf } from './poll-model.js';
 import { warmupFaults } from './warmup.js';
 
 const BATCH_STRATEGY_PARAMETER = 'TRITON_BATCH_STRATEGY_PATH';

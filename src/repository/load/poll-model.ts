@@ -5,7 +5,8 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { MAX_CONFIG_BYTES } from '../../base/files/read-regular-file.js';
-import type { Fault } from '../../contract/fault.js';
+import { type Fault, faultOf } from '../../contract/fault.js';
+import type { RuleName } from '../../contract/rule-table.js';
 import {
   completeBackendFields,
   noEntries,
@@ -118,7 +119,7 @@ async function readConfig(directory: string, configPath: string, options: PollOp
     parseErrors: [],
     faults: [],
   };
-  const fail = (reason: unknown, rule: string): ReadConfig => ({ ...empty, faults: [faultOf(reason, rule, [])] });
+  const fail = (reason: unknown, rule: RuleName): ReadConfig => ({ ...empty, faults: [faultOf(reason, rule, [])] });
   try {
     const broken = await findBrokenLink(directory);
     if (broken !== undefined) return fail(statError(broken), 'broken-link');
@@ -175,11 +176,4 @@ async function agentFaults(config: ModelConfig, options: PollOptions): Promise<F
     path: ['model_repository_agents', 'agents', i],
     remedy: "Remove 'model_repository_agents': native repository agents are not supported.",
   }));
-}
-
-/** Turns an error into a fault; `file` = the file at fault, where it is not the configuration's. */
-export function faultOf(reason: unknown, rule: string, path: Fault['path'], remedy?: string, file?: string): Fault {
-  const { code, message } = TritonError.from(reason);
-  const more = { ...(remedy === undefined ? {} : { remedy }), ...(file === undefined ? {} : { file }) };
-  return { rule, code, message, path, ...more };
 }

@@ -2,12 +2,11 @@
 
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { didYouMean } from '../../base/nearest-name.js';
-import type { Fault } from '../../contract/fault.js';
+import { type Fault, faultOf } from '../../contract/fault.js';
 import { datatypeOfConfigValue, elementSize, formatShape } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig, ModelInput } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
-import { faultOf } from './poll-model.js';
 import { staysInside } from './stays-inside.js';
 
 type Sample = ModelConfig['model_warmup'][number];

@@ -1,4 +1,4 @@
-/** Every rule by which a repository is judged: what it is about, and how to mend what breaks it. */
+/** Every rule by which a repository is judged: what it is about, and how to correct what breaks it. */
 interface Rule {
   /** What the rule asks for, in one sentence. */
   readonly about: string;
@@ -9,8 +9,7 @@ interface Rule {
 const CONTROL = 'Write one of int32_false_true, fp32_false_true and bool_false_true with two values, e.g. [ 0, 1 ].';
 const MODEL_FILE = 'Copy or export the model again.';
 
-/** The rules by name, in the order of the stages in which they are checked. */
-export const RULES: Readonly<Record<string, Rule>> = {
+const TABLE = {
   // The repository
   repository: {
     about: 'A repository is a directory that can be listed.',
@@ -332,9 +331,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
     about: 'Python models are imported, to see whether they can be.',
     remedy: 'Install Python 3 with numpy, or name an interpreter in TRITON_PYTHON.',
   },
-};
+} satisfies Readonly<Record<string, Rule>>;
 
-/** How to mend what breaks a rule, in general; undefined for rules that are not in the table. */
-export function remedyOf(rule: string): string | undefined {
-  return Object.hasOwn(RULES, rule) ? RULES[rule]?.remedy : undefined;
-}
+/** Name of a rule, in kebab case. */
+export type RuleName = keyof typeof TABLE;
+
+/** The rules by name, in the order of the stages in which they are checked. */
+export const RULES: Readonly<Record<RuleName, Rule>> = TABLE;
