@@ -50,7 +50,7 @@ const methods = new Map<string, GrpcMethod>([
   ],
   ['/t.S/Never', { kind: 'unary', handle() {} }],
   ['/t.S/Open', { kind: 'stream', open: () => ({ onMessage() {}, onHalfClose() {} }) }],
-  ['/t.S/Reflection', serverReflection().method],
+  ['/t.S/Reflection', serverReflection(undefined, () => {})],
 ]);
 
 interface Talk {

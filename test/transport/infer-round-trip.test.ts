@@ -13,12 +13,10 @@ import { DATATYPES } from '../../src/protocol/datatype.js';
 import { NO_SETTINGS } from '../../src/protocol/infer/parameters.js';
 import { decodeModelInferRequest } from '../../src/protocol/proto/infer-codec.js';
 import type { Parameters, ParameterValue, Tensor } from '../../src/protocol/tensor.js';
-import {
-  decodeGrpcInferRequest,
-  encodeGrpcInferResponse,
-  encodeGrpcStreamResponse,
-} from '../../src/server/grpc/infer/decode-request.js';
-import { decodeHttpInferRequest, encodeHttpInferResponse } from '../../src/server/http/infer/decode-request.js';
+import { decodeGrpcInferRequest } from '../../src/server/grpc/infer/decode-request.js';
+import { encodeGrpcInferResponse, encodeGrpcStreamResponse } from '../../src/server/grpc/infer/encode-response.js';
+import { decodeHttpInferRequest } from '../../src/server/http/infer/decode-request.js';
+import { encodeHttpInferResponse } from '../../src/server/http/infer/encode-response.js';
 import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from '../../src/server/infer/output-form.js';
 import { testModel } from '../support/engine/test-model.js';
 import { arbitraryTensor } from '../support/values/arbitrary-tensor.js';

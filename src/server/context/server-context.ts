@@ -1,6 +1,6 @@
 import type { InferenceEngine } from '../../contract/engine.js';
+import type { SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
 import type { ByteBudget } from '../../transport/byte-budget.js';
-import type { DecodeOptions } from '../infer/output-form.js';
 import type { ServerLog } from '../log/server-log.js';
 import type { ServerOptions } from '../options/server-options.js';
 import type { ServerSharedMemory } from '../shared-memory/regions.js';
@@ -29,4 +29,12 @@ export interface ServerBudgets {
   readonly requests: ByteBudget;
   /** Bytes of responses that wait for clients to read them (`--response-memory-limit`). */
   readonly responses: ByteBudget;
+}
+
+/** What decoding an infer request needs to know besides the request. */
+export interface DecodeOptions {
+  /** Upper bound in bytes of the JSON part, of each JSON tensor and of a raw body. */
+  readonly maxInputSize: number;
+  /** Absent: no region can be registered. */
+  readonly sharedMemory?: SharedMemoryRegions;
 }

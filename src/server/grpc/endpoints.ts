@@ -1,8 +1,10 @@
-import { GrpcStatus } from '../../protocol/error.js';
+/**
+ * The table of gRPC endpoints: name of the method, category of restriction, handler. A new one takes its messages in
+ * protocol/proto/service.ts, a handler in handlers/, and a line here.
+ */
 import { HEALTH_CHECK_PATH, SERVICE_PATH } from '../../protocol/proto/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../context/server-context.js';
-import type { RestrictedCategory, Restrictions } from '../options/server-options.js';
 import { modelConfig } from './handlers/config.js';
 import { healthCheck, modelReady, serverLive, serverReady } from './handlers/health.js';
 import { modelInfer } from './handlers/infer.js';
@@ -11,80 +13,70 @@ import { logSettings } from './handlers/logging.js';
 import { modelMetadata, serverMetadata } from './handlers/metadata.js';
 import { REFLECTION_PATHS, serverReflection } from './handlers/reflection.js';
 import { repositoryIndex, repositoryModelLoad, repositoryModelUnload } from './handlers/repository.js';
-import { sharedMemoryMethods } from './handlers/shared-memory.js';
+import {
+  cudaSharedMemoryRegister,
+  cudaSharedMemoryStatus,
+  cudaSharedMemoryUnregister,
+  systemSharedMemoryRegister,
+  systemSharedMemoryStatus,
+  systemSharedMemoryUnregister,
+} from './handlers/shared-memory.js';
 import { modelStatistics } from './handlers/statistics.js';
 import { traceSetting } from './handlers/trace.js';
+import { type GrpcEndpoint, restricted } from './route/endpoint.js';
+
+const ENDPOINTS: readonly GrpcEndpoint[] = [
+  { method: 'ServerLive', category: 'health', handler: serverLive },
+  { method: 'ServerReady', category: 'health', handler: serverReady },
+  { method: 'ModelReady', category: 'health', handler: modelReady },
+  { method: HEALTH_CHECK_PATH, category: 'health', handler: healthCheck },
+  { method: 'ServerMetadata', category: 'metadata', handler: serverMetadata },
+  { method: 'ModelMetadata', category: 'metadata', handler: modelMetadata },
+  { method: 'ModelInfer', category: 'inference', handler: modelInfer },
+  { method: 'ModelStreamInfer', category: 'inference', handler: modelStreamInfer },
+  { method: 'ModelConfig', category: 'model-config', handler: modelConfig },
+  { method: 'ModelStatistics', category: 'statistics', handler: modelStatistics },
+  { method: 'RepositoryIndex', category: 'model-repository', handler: repositoryIndex },
+  { method: 'RepositoryModelLoad', category: 'model-repository', handler: repositoryModelLoad },
+  { method: 'RepositoryModelUnload', category: 'model-repository', handler: repositoryModelUnload },
+  { method: 'SystemSharedMemoryStatus', category: 'shared-memory', handler: systemSharedMemoryStatus },
+  { method: 'SystemSharedMemoryRegister', category: 'shared-memory', handler: systemSharedMemoryRegister },
+  { method: 'SystemSharedMemoryUnregister', category: 'shared-memory', handler: systemSharedMemoryUnregister },
+  { method: 'CudaSharedMemoryStatus', category: 'shared-memory', handler: cudaSharedMemoryStatus },
+  { method: 'CudaSharedMemoryRegister', category: 'shared-memory', handler: cudaSharedMemoryRegister },
+  { method: 'CudaSharedMemoryUnregister', category: 'shared-memory', handler: cudaSharedMemoryUnregister },
+  { method: 'TraceSetting', category: 'trace', handler: traceSetting },
+  { method: 'LogSettings', category: 'logging', handler: logSettings },
+];
+
+/** Served only where the option `--grpc-reflection` is set: tools list and call the methods with their help. */
+const REFLECTION: readonly GrpcEndpoint[] = REFLECTION_PATHS.map((method) => ({
+  method,
+  category: 'metadata',
+  handler: serverReflection,
+}));
 
 /** Every method of a server by its full path, restrictions applied, and what a stop has to tell them. */
 export interface GrpcMethods {
   readonly byPath: ReadonlyMap<string, GrpcMethod>;
+  /** Streams take no more requests, and end when nothing of theirs is in flight. */
   shutdown(): void;
 }
 
 /** Makes the methods of one server. */
 export function grpcMethods(context: ServerContext): GrpcMethods {
-  const stream = modelStreamInfer(context);
-  const byCategory: Readonly<Record<RestrictedCategory, Readonly<Record<string, GrpcMethod>>>> = {
-    health: {
-      ServerLive: serverLive(context),
-      ServerReady: serverReady(context),
-      ModelReady: modelReady(context),
-    },
-    metadata: { ServerMetadata: serverMetadata(context), ModelMetadata: modelMetadata(context) },
-    inference: { ModelInfer: modelInfer(context), ModelStreamInfer: stream.method },
-    'shared-memory': sharedMemoryMethods(context),
-    'model-config': { ModelConfig: modelConfig(context) },
-    'model-repository': {
-      RepositoryIndex: repositoryIndex(context),
-      RepositoryModelLoad: repositoryModelLoad(context),
-      RepositoryModelUnload: repositoryModelUnload(context),
-    },
-    statistics: { ModelStatistics: modelStatistics(context) },
-    trace: { TraceSetting: traceSetting(context) },
-    logging: { LogSettings: logSettings(context) },
-  };
-  const { restrictions } = context.options.grpc;
+  const { restrictions, reflection } = context.options.grpc;
+  const stops: (() => void)[] = [];
   const byPath = new Map<string, GrpcMethod>();
-  for (const [category, methods] of Object.entries(byCategory) as [RestrictedCategory, Record<string, GrpcMethod>][]) {
-    for (const [name, method] of Object.entries(methods)) {
-      byPath.set(SERVICE_PATH + name, restricted(method, category, restrictions));
-    }
-  }
-  byPath.set(HEALTH_CHECK_PATH, restricted(healthCheck(context), 'health', restrictions));
-  const reflection = serverReflection();
-  if (context.options.grpc.reflection) {
-    for (const path of REFLECTION_PATHS) byPath.set(path, restricted(reflection.method, 'metadata', restrictions));
+  for (const { method, category, handler } of reflection ? [...ENDPOINTS, ...REFLECTION] : ENDPOINTS) {
+    const path = method.startsWith('/') ? method : SERVICE_PATH + method;
+    const made = handler(context, (stop) => stops.push(stop));
+    byPath.set(path, restricted(made, category, restrictions));
   }
   return {
     byPath,
     shutdown() {
-      stream.shutdown();
-      reflection.shutdown();
-    },
-  };
-}
-
-/** The method behind the check of its restriction (spec: wire protocol, section 1.6). */
-function restricted(method: GrpcMethod, category: RestrictedCategory, restrictions: Restrictions): GrpcMethod {
-  const rule = restrictions.get(category);
-  if (rule === undefined) return method;
-  const name = `triton-grpc-protocol-${rule.key}`;
-  const refusal = `This protocol is restricted, expecting header '${name}'`;
-  if (method.kind === 'unary') {
-    return {
-      kind: 'unary',
-      handle(call, message) {
-        if (call.metadata(name) === rule.value) method.handle(call, message);
-        else call.finish(GrpcStatus.UNAVAILABLE, refusal);
-      },
-    };
-  }
-  return {
-    kind: 'stream',
-    open(call) {
-      if (call.metadata(name) === rule.value) return method.open(call);
-      call.finish(GrpcStatus.UNAVAILABLE, refusal);
-      return { onMessage() {}, onHalfClose() {} };
+      for (const stop of stops) stop();
     },
   };
 }

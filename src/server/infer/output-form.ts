@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../../contract/request.js';
-import type { RegionLease, SharedMemoryPlace, SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
+import type { RegionLease, SharedMemoryPlace } from '../../protocol/infer/shared-memory.js';
 
 /** How the client wants one output. */
 export interface OutputForm {
@@ -8,14 +8,6 @@ export interface OutputForm {
   /** Number of classes wanted instead of the tensor; 0 = the tensor itself. */
   readonly classification: number;
   readonly sharedMemory?: SharedMemoryPlace;
-}
-
-/** What decoding an infer request needs to know besides the request. */
-export interface DecodeOptions {
-  /** Upper bound in bytes of the JSON part, of each JSON tensor and of a raw body. */
-  readonly maxInputSize: number;
-  /** Absent: no region can be registered. */
-  readonly sharedMemory?: SharedMemoryRegions;
 }
 
 /** A decoded request and what its response has to look like. */

@@ -1,93 +1,73 @@
-import type { ReadyModel } from '../../../contract/engine.js';
-import type { InferenceResponse, PendingRequest } from '../../../contract/request.js';
+import type { InferenceResponse } from '../../../contract/request.js';
 import { GrpcStatus, grpcStatusOf, TritonError } from '../../../protocol/error.js';
-import {
-  decodeModelInferRequest,
-  encodeModelInferResponse,
-  encodeModelStreamInferResponse,
-  type InferRequestMessage,
-  NO_PARAMETERS,
-  type ParameterMap,
-} from '../../../protocol/proto/infer-codec.js';
-import { cutText } from '../../../transport/cut-text.js';
-import type { GrpcCall, GrpcMethod, GrpcStreamListener, Release } from '../../../transport/grpc/grpc-api.js';
-import { PIECE_OVERHEAD } from '../../../transport/send-account.js';
+import { decodeModelInferRequest, type InferRequestMessage } from '../../../protocol/proto/infer-codec.js';
+import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
-import { withForwardedHeaders } from '../../infer/forward-headers.js';
+import { type CallKind, InferenceCall } from '../../infer/inference-call.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
-import { StreamBacklog } from '../../infer/stream-backlog.js';
-import { viewedBytes } from '../../infer/viewed-bytes.js';
+import { GrpcCallClient } from '../infer/call-client.js';
 import { GrpcTrace, WaitForRequest } from '../infer/call-trace.js';
-import { decodeGrpcInferRequest, encodeGrpcInferResponse } from '../infer/decode-request.js';
-import { finishWithError } from '../message/respond.js';
+import { decodeGrpcInferRequest } from '../infer/decode-request.js';
+import {
+  encodeGrpcEmptyResponse,
+  encodeGrpcInferResponse,
+  encodeGrpcStreamError,
+  encodeGrpcStreamResponse,
+  type StreamErrorContext,
+} from '../infer/encode-response.js';
+import { OrderedMessages, type Slot } from '../infer/ordered-messages.js';
+import { wantsEmptyFinalResponse } from '../infer/settings.js';
+import { finishWithError, SHUTTING_DOWN } from '../message/respond.js';
+import type { OnStop } from '../route/endpoint.js';
 
-/** What a stopping server answers to requests that still come. */
-export const SHUTTING_DOWN = 'GRPC server is shutting down and has stopped accepting new requests.';
+const KIND: CallKind = { protocol: 'grpc', forwardsHeaders: true, timed: false, logsBuffers: false };
 
-const FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: true }]]);
-const NOT_FINAL: ParameterMap = new Map([['triton_final_response', { kind: 'bool', value: false }]]);
-
-/** ModelStreamInfer and the streams that are open, which a stopping server has to end. */
-export interface StreamInferMethod {
-  readonly method: GrpcMethod;
-  /** Refuses further requests; streams end as soon as nothing of theirs is in flight. */
-  shutdown(): void;
-}
-
-/** Makes the method for one server. */
-export function modelStreamInfer(context: ServerContext): StreamInferMethod {
+/** ModelStreamInfer. A stop refuses further requests; streams end as soon as nothing of theirs is in flight. */
+export function modelStreamInfer(context: ServerContext, onStop: OnStop): GrpcMethod {
   const open = new Set<InferStreamSession>();
   let stopping = false;
+  onStop(() => {
+    stopping = true;
+    for (const session of open) session.shutdown();
+  });
   return {
-    method: {
-      kind: 'stream',
-      open(call) {
-        const session = new InferStreamSession(context, call, () => open.delete(session));
-        open.add(session);
-        if (stopping) session.shutdown();
-        return session;
-      },
-    },
-    shutdown() {
-      stopping = true;
-      for (const session of open) session.shutdown();
+    kind: 'stream',
+    open(call) {
+      const session = new InferStreamSession(context, call, () => open.delete(session));
+      open.add(session);
+      if (stopping) session.shutdown();
+      return session;
     },
   };
 }
 
-/** The turn of one request's messages in the order of the stream. */
-interface Slot {
-  /** Messages that wait for earlier slots. */
-  waiting: (readonly Uint8Array[])[];
-  done: boolean;
-  /** The slot behind it. */
-  next: Slot | undefined;
+/** The stream cancels all of its requests at once. */
+class StreamClient extends GrpcCallClient {
+  override onGone(): void {}
 }
 
-/** Bytes that wait for earlier responses of their stream, from which on no more requests are read. */
-const MAX_OUT_OF_ORDER = 16 * 1024 * 1024;
+/** A request on its way. */
+interface Exchange {
+  readonly message: InferRequestMessage;
+  readonly inference: InferenceCall<GrpcTrace>;
+  readonly decoded: DecodedInferRequest;
+  /** Absent for decoupled models. */
+  readonly slot: Slot | undefined;
+}
 
 /**
- * One stream. Responses of models that answer once leave in the order of the requests: each such request has a slot, the
- * first slot writes at once, the others collect. Responses of decoupled models leave as they come.
+ * One stream. Responses of models that answer once leave in the order of the requests, those of decoupled models as they
+ * come.
  */
 class InferStreamSession implements GrpcStreamListener {
   readonly #context: ServerContext;
   readonly #call: GrpcCall;
   readonly #onEnd: () => void;
   readonly #endOnError: boolean;
-  /** The slots in the order of the requests: a list, because there may be any number of them. */
-  #firstSlot: Slot | undefined;
-  #lastSlot: Slot | undefined;
-  /** Bytes of messages that wait in slots, and whether requests are not read because of them, or of a slow client. */
-  #outOfOrder = 0;
-  #waitsForOrder = false;
-  #waitsForClient = false;
-  readonly #pending = new Set<PendingRequest>();
-  readonly #wait = new WaitForRequest();
-  readonly #backlog: StreamBacklog;
+  readonly #messages: OrderedMessages;
   /** Requests that have no final response yet. */
-  #open = 0;
+  readonly #open = new Set<InferenceCall<GrpcTrace>>();
+  readonly #wait = new WaitForRequest();
   #halfClosed = false;
   #ended = false;
   #stopping = false;
@@ -96,7 +76,10 @@ class InferStreamSession implements GrpcStreamListener {
     this.#context = context;
     this.#call = call;
     this.#onEnd = onEnd;
-    this.#backlog = new StreamBacklog(context.options.streamMaxBacklog);
+    this.#messages = new OrderedMessages(call, context.options.streamMaxBacklog, (tooSlow) => {
+      context.log.warning(`stream of a gRPC client ended: ${tooSlow.message}`);
+      this.#fail(tooSlow);
+    });
     this.#endOnError = call.metadata('triton_grpc_error') === 'true';
     if (context.options.grpc.responseCompression !== 'none') call.compress(context.options.grpc.responseCompression);
     call.onCancel(() => {
@@ -114,23 +97,26 @@ class InferStreamSession implements GrpcStreamListener {
       this.#fail(TritonError.from(reason));
       return;
     }
+    const client = new StreamClient(this.#call, bytes);
     let slot: Slot | undefined;
-    let trace: GrpcTrace | undefined;
-    const release = this.#call.retain();
-    const { tracer } = this.#context;
+    let inference: InferenceCall<GrpcTrace> | undefined;
     try {
       if (this.#stopping) throw new TritonError('UNAVAILABLE', SHUTTING_DOWN);
-      const model = this.#context.engine.model(message.modelName, message.modelVersion);
-      if (!model.decoupled) slot = this.#newSlot();
-      if (tracer.active) trace = GrpcTrace.start(tracer, message.modelName, this.#call, this.#wait);
-      this.#submit(message, model, slot, trace, release, bytes);
+      const { modelName: model, modelVersion: version } = message;
+      inference = InferenceCall.begin(this.#context, KIND, { model, version }, (tracer) =>
+        GrpcTrace.start(tracer, model, this.#call, this.#wait),
+      );
+      if (!inference.model.decoupled) slot = this.#messages.addSlot();
+      const decoded = decodeGrpcInferRequest(message, inference.model, this.#context.decoding.grpc);
+      this.#submit({ message, inference, decoded, slot }, client);
     } catch (reason) {
-      release();
+      client.release();
+      slot ??= this.#messages.addSlot();
       // Before execution: only the id, no final flag.
-      slot ??= this.#newSlot();
-      this.#write(slot, errorMessage(TritonError.from(reason).message, message.id, '', '', NO_PARAMETERS), trace);
-      trace?.end();
-      this.#finishSlot(slot);
+      const { message: text } = TritonError.from(reason);
+      this.#write(slot, encodeGrpcStreamError(text, { id: message.id }), inference?.trace);
+      inference?.trace?.end();
+      this.#messages.finish(slot);
       this.#endIfDone();
     }
   }
@@ -145,159 +131,57 @@ class InferStreamSession implements GrpcStreamListener {
     this.#endIfDone();
   }
 
-  #submit(
-    message: InferRequestMessage,
-    model: ReadyModel,
-    slot: Slot | undefined,
-    trace: GrpcTrace | undefined,
-    release: Release,
-    bytes: Uint8Array,
-  ): void {
-    const decoded = decodeGrpcInferRequest(message, model, this.#context.decoding.grpc);
-    try {
-      this.#submitDecoded(decoded, message, model, slot, trace, release, bytes);
-    } catch (reason) {
-      decoded.sharedMemory?.release();
-      throw reason;
-    }
-  }
-
-  #submitDecoded(
-    decoded: DecodedInferRequest,
-    message: InferRequestMessage,
-    model: ReadyModel,
-    slot: Slot | undefined,
-    trace: GrpcTrace | undefined,
-    release: Release,
-    bytes: Uint8Array,
-  ): void {
-    const { headerForward } = this.#context.options.grpc;
-    let { request } = decoded;
-    if (headerForward !== undefined) {
-      request = withForwardedHeaders(request, headerForward, this.#call.metadataEntries());
-    }
-    if (trace !== undefined) request = { ...request, trace: trace.request };
-    const wantsEmptyFinal = message.parameters.get('triton_enable_empty_final_response')?.value === true;
+  #submit(exchange: Exchange, client: StreamClient): void {
+    const { inference, decoded } = exchange;
     let answered = false;
-    release(viewedBytes(request, bytes));
-    const pending = model.submit(request, (response, final) => {
-      if (final) {
-        this.#open--;
-        this.#pending.delete(pending);
-      }
-      trace?.responded();
-      if (!this.#ended) {
-        if (response !== undefined) {
-          // Of a model that is not decoupled Triton sends the first response only, however many there are.
-          if (model.decoupled || !answered) this.#answer(response, final, message, decoded, model, slot, trace);
-          answered = true;
-        } else if (final && model.decoupled && wantsEmptyFinal) {
-          this.#write(slot, successMessage(encodeModelInferResponse(emptyResponse(message, FINAL))), trace);
-        }
-      }
-      if (!final) return;
-      trace?.end();
-      decoded.sharedMemory?.release();
-      release();
-      if (this.#ended) return;
-      if (slot !== undefined) this.#finishSlot(slot);
-      this.#endIfDone();
+    inference.submit(decoded, client, (response, final) => {
+      if (final) this.#open.delete(inference);
+      // Of a model that is not decoupled Triton sends the first response only, however many there are.
+      if (!this.#ended && (inference.model.decoupled || !answered)) this.#answer(exchange, response, final);
+      if (response !== undefined) answered = true;
+      if (final) this.#finish(exchange);
     });
-    this.#open++;
-    this.#pending.add(pending);
+    this.#open.add(inference);
   }
 
+  /** Sends a response; where there is none, the empty one with the final flag, if the client wants it. */
   #answer(
-    response: InferenceResponse,
+    { message, inference, decoded, slot }: Exchange,
+    response: InferenceResponse | undefined,
     final: boolean,
-    message: InferRequestMessage,
-    decoded: DecodedInferRequest,
-    model: ReadyModel,
-    slot: Slot | undefined,
-    trace: GrpcTrace | undefined,
   ): void {
+    const { model, trace } = inference;
+    if (response === undefined) {
+      if (!final || !model.decoupled || !wantsEmptyFinalResponse(message)) return;
+      this.#write(slot, encodeGrpcStreamResponse(encodeGrpcEmptyResponse(aboutResponse(message, final))), trace);
+      return;
+    }
     try {
       if (response.error !== undefined) throw response.error;
-      this.#write(slot, successMessage(encodeGrpcInferResponse(response, decoded, model, final)), trace);
+      this.#write(slot, encodeGrpcStreamResponse(encodeGrpcInferResponse(response, decoded, model, final)), trace);
     } catch (reason) {
       const error = TritonError.from(reason);
-      if (this.#endOnError) {
-        this.#fail(error);
-        return;
-      }
-      const flag = final ? FINAL : NOT_FINAL;
-      this.#write(slot, errorMessage(error.message, message.id, message.modelName, message.modelVersion, flag), trace);
+      if (this.#endOnError) this.#fail(error);
+      else this.#write(slot, encodeGrpcStreamError(error.message, aboutResponse(message, final)), trace);
     }
   }
 
-  #newSlot(): Slot {
-    const slot: Slot = { waiting: [], done: false, next: undefined };
-    if (this.#lastSlot === undefined) this.#firstSlot = slot;
-    else this.#lastSlot.next = slot;
-    this.#lastSlot = slot;
-    return slot;
+  /** The last response of a request was written. */
+  #finish({ inference, slot }: Exchange): void {
+    inference.trace?.end();
+    inference.release();
+    if (this.#ended) return;
+    if (slot !== undefined) this.#messages.finish(slot);
+    this.#endIfDone();
   }
 
   #write(slot: Slot | undefined, chunks: readonly Uint8Array[], trace: GrpcTrace | undefined): void {
-    if (trace === undefined) this.#sendInOrder(slot, chunks);
-    else trace.sending(() => this.#sendInOrder(slot, chunks));
-  }
-
-  #sendInOrder(slot: Slot | undefined, chunks: readonly Uint8Array[]): void {
-    if (slot === undefined || slot === this.#firstSlot) {
-      this.#send(chunks);
-      return;
-    }
-    slot.waiting.push(chunks);
-    this.#outOfOrder += memoryOf(chunks);
-    if (this.#outOfOrder > MAX_OUT_OF_ORDER) this.#waitsForOrder = true;
-    this.#regulate();
-  }
-
-  #finishSlot(slot: Slot): void {
-    slot.done = true;
-    while (this.#firstSlot?.done === true) {
-      const next: Slot | undefined = this.#firstSlot.next;
-      this.#firstSlot = next;
-      if (next === undefined) this.#lastSlot = undefined;
-      else {
-        for (const chunks of next.waiting) {
-          this.#outOfOrder -= memoryOf(chunks);
-          this.#send(chunks);
-        }
-        next.waiting = [];
-      }
-    }
-    if (this.#outOfOrder <= MAX_OUT_OF_ORDER / 2) this.#waitsForOrder = false;
-    this.#regulate();
-  }
-
-  /** A peer that reads slowly is no longer read from until it has caught up. */
-  #send(chunks: readonly Uint8Array[]): void {
-    if (this.#ended || this.#call.send(chunks)) return;
-    if (this.#backlog.empty) {
-      this.#waitsForClient = true;
-      this.#regulate();
-      this.#call.onDrain(() => {
-        this.#backlog.clear();
-        this.#waitsForClient = false;
-        this.#regulate();
-      });
-    }
-    const tooSlow = this.#backlog.add(memoryOf(chunks));
-    if (tooSlow === undefined) return;
-    this.#context.log.warning(`stream of a gRPC client ended: ${tooSlow.message}`);
-    this.#fail(tooSlow);
-  }
-
-  /** Reads requests only while nothing piles up. */
-  #regulate(): void {
-    if (this.#waitsForClient || this.#waitsForOrder) this.#call.pause();
-    else this.#call.resume();
+    if (trace === undefined) this.#messages.write(slot, chunks);
+    else trace.sending(() => this.#messages.write(slot, chunks));
   }
 
   #endIfDone(): void {
-    if (this.#ended || this.#open > 0) return;
+    if (this.#ended || this.#open.size > 0) return;
     if (this.#halfClosed) {
       this.#end();
       this.#call.finish(GrpcStatus.OK);
@@ -316,46 +200,17 @@ class InferStreamSession implements GrpcStreamListener {
   }
 
   #cancelAll(): void {
-    for (const pending of this.#pending) pending.cancel();
+    for (const inference of this.#open) inference.cancel();
   }
 
   #end(): void {
     this.#ended = true;
-    this.#firstSlot = undefined;
-    this.#lastSlot = undefined;
+    this.#messages.end();
     this.#onEnd();
   }
 }
 
-/** What a message costs while it waits: its bytes, and the objects around them. */
-function memoryOf(chunks: readonly Uint8Array[]): number {
-  let size = PIECE_OVERHEAD;
-  for (const { length } of chunks) size += length;
-  return size;
-}
-
-function emptyResponse(message: InferRequestMessage, parameters: ParameterMap) {
-  return {
-    modelName: message.modelName,
-    modelVersion: message.modelVersion,
-    id: message.id,
-    parameters,
-    outputs: [],
-    rawOutputContents: [],
-  };
-}
-
-function successMessage(response: readonly Uint8Array[]): Uint8Array[] {
-  return encodeModelStreamInferResponse('', response);
-}
-
-function errorMessage(
-  text: string,
-  id: string,
-  modelName: string,
-  modelVersion: string,
-  parameters: ParameterMap,
-): Uint8Array[] {
-  const response = { modelName, modelVersion, id, parameters, outputs: [], rawOutputContents: [] };
-  return encodeModelStreamInferResponse(cutText(text), encodeModelInferResponse(response));
+/** What a response without outputs says: name and version of the model as in the request. */
+function aboutResponse({ id, modelName, modelVersion }: InferRequestMessage, final: boolean): StreamErrorContext {
+  return { id, modelName, modelVersion, final };
 }

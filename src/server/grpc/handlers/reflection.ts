@@ -7,8 +7,8 @@ import { create } from '../../../protocol/proto/schema.js';
 import { serviceFiles } from '../../../protocol/proto/service-files.js';
 import { cutText } from '../../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';
-import { finishWithError } from '../message/respond.js';
-import { SHUTTING_DOWN } from './infer-stream.js';
+import { finishWithError, SHUTTING_DOWN } from '../message/respond.js';
+import type { OnStop } from '../route/endpoint.js';
 
 /** Paths of both versions of the service; tools try v1 first and fall back. */
 export const REFLECTION_PATHS: readonly string[] = [
@@ -16,18 +16,18 @@ export const REFLECTION_PATHS: readonly string[] = [
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ];
 
-/** The method, and what a stop has to tell its streams. */
-export interface ReflectionMethod {
-  readonly method: GrpcMethod;
-  /** Streams end: none of them has anything in flight. */
-  shutdown(): void;
-}
-
-/** Makes the method for one server; the descriptors are made when it is first called. */
-export function serverReflection(): ReflectionMethod {
+/**
+ * Makes the method for one server; the descriptors are made when it is first called. A stop ends its streams at once: none of
+ * them has anything in flight.
+ */
+export function serverReflection(_context: unknown, onStop: OnStop): GrpcMethod {
   const open = new Set<GrpcCall>();
   let known: Catalogue | undefined;
-  const method: GrpcMethod = {
+  onStop(() => {
+    for (const call of open) call.finish(GrpcStatus.UNAVAILABLE, SHUTTING_DOWN);
+    open.clear();
+  });
+  return {
     kind: 'stream',
     open(call) {
       open.add(call);
@@ -51,13 +51,6 @@ export function serverReflection(): ReflectionMethod {
           call.finish(GrpcStatus.OK);
         },
       };
-    },
-  };
-  return {
-    method,
-    shutdown() {
-      for (const call of open) call.finish(GrpcStatus.UNAVAILABLE, SHUTTING_DOWN);
-      open.clear();
     },
   };
 }

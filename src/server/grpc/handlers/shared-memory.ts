@@ -16,38 +16,56 @@ import { encodedMethod } from '../message/respond.js';
 /** What register and unregister answer: messages without fields. */
 const EMPTY = new Uint8Array(0);
 
-/** The six shared memory methods by name (spec: wire protocol, section 9). */
-export function sharedMemoryMethods({ sharedMemory }: ServerContext): Readonly<Record<string, GrpcMethod>> {
-  return {
-    SystemSharedMemoryStatus: encodedMethod(SystemSharedMemoryStatusRequest, ({ name }) => {
-      const regions = sharedMemory
-        .status('system', name)
-        .map(({ name, key, offset, byteSize }) => [name, { name, key, offset, byte_size: byteSize }] as const);
-      return toBinary(SystemSharedMemoryStatusResponse, { regions: new Map(regions) });
-    }),
-    SystemSharedMemoryRegister: encodedMethod(SystemSharedMemoryRegisterRequest, (request) => {
-      sharedMemory.checkAllowed();
-      const { name, key, offset, byte_size: byteSize } = request;
-      sharedMemory.register({ name, key, offset, byteSize });
-      return EMPTY;
-    }),
-    SystemSharedMemoryUnregister: encodedMethod(SystemSharedMemoryUnregisterRequest, ({ name }) => {
-      sharedMemory.checkAllowed();
-      sharedMemory.unregister('system', name);
-      return EMPTY;
-    }),
-    CudaSharedMemoryStatus: encodedMethod(CudaSharedMemoryStatusRequest, ({ name }) => {
-      sharedMemory.status('cuda', name);
-      return toBinary(CudaSharedMemoryStatusResponse, { regions: new Map() });
-    }),
-    CudaSharedMemoryRegister: encodedMethod(CudaSharedMemoryRegisterRequest, ({ name }) => {
-      sharedMemory.checkAllowed();
-      return sharedMemory.registerCuda(name);
-    }),
-    CudaSharedMemoryUnregister: encodedMethod(CudaSharedMemoryUnregisterRequest, ({ name }) => {
-      sharedMemory.checkAllowed();
-      sharedMemory.unregister('cuda', name);
-      return EMPTY;
-    }),
-  };
+/** SystemSharedMemoryStatus: registered regions, or the one that is named. */
+export function systemSharedMemoryStatus({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(SystemSharedMemoryStatusRequest, ({ name }) => {
+    const regions = sharedMemory
+      .status('system', name)
+      .map(({ name, key, offset, byteSize }) => [name, { name, key, offset, byte_size: byteSize }] as const);
+    return toBinary(SystemSharedMemoryStatusResponse, { regions: new Map(regions) });
+  });
+}
+
+/** SystemSharedMemoryRegister. */
+export function systemSharedMemoryRegister({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(SystemSharedMemoryRegisterRequest, (request) => {
+    sharedMemory.checkAllowed();
+    const { name, key, offset, byte_size: byteSize } = request;
+    sharedMemory.register({ name, key, offset, byteSize });
+    return EMPTY;
+  });
+}
+
+/** SystemSharedMemoryUnregister: forgets the region that is named, or all. */
+export function systemSharedMemoryUnregister({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(SystemSharedMemoryUnregisterRequest, ({ name }) => {
+    sharedMemory.checkAllowed();
+    sharedMemory.unregister('system', name);
+    return EMPTY;
+  });
+}
+
+/** CudaSharedMemoryStatus: there are never any regions. */
+export function cudaSharedMemoryStatus({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(CudaSharedMemoryStatusRequest, ({ name }) => {
+    sharedMemory.status('cuda', name);
+    return toBinary(CudaSharedMemoryStatusResponse, { regions: new Map() });
+  });
+}
+
+/** CudaSharedMemoryRegister: always refused. */
+export function cudaSharedMemoryRegister({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(CudaSharedMemoryRegisterRequest, ({ name }) => {
+    sharedMemory.checkAllowed();
+    return sharedMemory.registerCuda(name);
+  });
+}
+
+/** CudaSharedMemoryUnregister: there is nothing to forget. */
+export function cudaSharedMemoryUnregister({ sharedMemory }: ServerContext): GrpcMethod {
+  return encodedMethod(CudaSharedMemoryUnregisterRequest, ({ name }) => {
+    sharedMemory.checkAllowed();
+    sharedMemory.unregister('cuda', name);
+    return EMPTY;
+  });
 }

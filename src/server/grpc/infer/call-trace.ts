@@ -1,6 +1,7 @@
 import { nowNs } from '../../../base/clock.js';
 import type { RequestTrace } from '../../../contract/request-trace.js';
 import type { GrpcCall } from '../../../transport/grpc/grpc-api.js';
+import type { CallTrace } from '../../infer/inference-call.js';
 import type { FrontTrace } from '../../trace/front-trace.js';
 import type { Tracer } from '../../trace/tracer.js';
 
@@ -17,8 +18,7 @@ export class WaitForRequest {
 }
 
 /** What gRPC reports of a traced request; all of it stands behind the engine's part. */
-export class GrpcTrace {
-  /** Goes with the request into the engine. */
+export class GrpcTrace implements CallTrace {
   readonly request: RequestTrace;
   readonly #trace: FrontTrace;
   #responded = false;
@@ -28,7 +28,7 @@ export class GrpcTrace {
     this.request = trace.request;
   }
 
-  /** A trace of a request, if it is to be traced. To be asked only while the tracer is active. */
+  /** The trace of a request, if this one is to be traced. Called only while the tracer is active. */
   static start(tracer: Tracer, model: string, call: GrpcCall, wait: WaitForRequest): GrpcTrace | undefined {
     const now = nowNs();
     const since = wait.next(now);
@@ -39,7 +39,7 @@ export class GrpcTrace {
     return new GrpcTrace(trace);
   }
 
-  /** A response came from the engine; the first one counts. */
+  /** The first call counts, whatever the engine handed over. */
   responded(): void {
     if (this.#responded) return;
     this.#responded = true;

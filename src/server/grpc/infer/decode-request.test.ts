@@ -12,12 +12,9 @@ import {
   ModelInferRequest,
 } from '../../../protocol/proto/infer-messages.js';
 import { create, type MessageOf } from '../../../protocol/proto/schema.js';
-import {
-  decodeGrpcInferRequest,
-  encodeGrpcEmptyResponse,
-  encodeGrpcStreamError,
-  wantsEmptyFinalResponse,
-} from './decode-request.js';
+import { decodeGrpcInferRequest } from './decode-request.js';
+import { encodeGrpcEmptyResponse, encodeGrpcStreamError } from './encode-response.js';
+import { wantsEmptyFinalResponse } from './settings.js';
 
 const model = testModel({});
 

@@ -1,4 +1,5 @@
 /** ModelInferRequest -> request of the engine (spec: wire protocol, section 7.2); the way back is grpc-response.ts. */
+
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
 import { isDatatype } from '../../../protocol/datatype.js';
@@ -12,25 +13,11 @@ import type {
   InferRequestMessage,
   ParameterMessage,
 } from '../../../protocol/proto/infer-types.js';
-import {
-  BINARY_FORM,
-  type DecodedInferRequest,
-  type DecodeOptions,
-  NO_FORMS,
-  type OutputForm,
-} from '../../infer/output-form.js';
+import type { DecodeOptions } from '../../context/server-context.js';
+import { BINARY_FORM, type DecodedInferRequest, NO_FORMS, type OutputForm } from '../../infer/output-form.js';
 import { MAX_RANK, MAX_TENSORS, rankRefused } from '../../infer/request-limits.js';
 import { readGrpcPlace } from './place.js';
 import { readGrpcSettings } from './settings.js';
-
-export {
-  encodeGrpcEmptyResponse,
-  encodeGrpcInferResponse,
-  encodeGrpcStreamError,
-  encodeGrpcStreamResponse,
-  type StreamErrorContext,
-} from './encode-response.js';
-export { wantsEmptyFinalResponse } from './settings.js';
 
 /**
  * Decodes a request for a model. Throws a TritonError with the server's text. What was decoded has to be released

@@ -10,6 +10,7 @@ import {
   type ParameterMessage,
 } from '../../../protocol/proto/infer-types.js';
 import type { Parameters } from '../../../protocol/tensor.js';
+import { cutText } from '../../../transport/cut-text.js';
 import { toOutputForm } from '../../infer/encode-output.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
 
@@ -55,7 +56,7 @@ export interface StreamErrorContext {
 
 /** A stream's message about a request that failed. */
 export function encodeGrpcStreamError(text: string, context: StreamErrorContext): Uint8Array[] {
-  return encodeModelStreamInferResponse(text, encodeGrpcEmptyResponse(context));
+  return encodeModelStreamInferResponse(cutText(text), encodeGrpcEmptyResponse(context));
 }
 
 /** A response without outputs: the empty one with the final flag, and the one beside an error. */

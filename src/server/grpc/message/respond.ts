@@ -3,6 +3,9 @@ import { fromBinary, toBinary } from '../../../protocol/proto/codec.js';
 import type { FieldTable, MessageOf, MessageSchema } from '../../../protocol/proto/schema.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 
+/** What a stopping server answers to requests that still come on open streams. */
+export const SHUTTING_DOWN = 'GRPC server is shutting down and has stopped accepting new requests.';
+
 /** Ends a call with the mapped status of an error. */
 export function finishWithError(call: GrpcCall, reason: unknown): void {
   const error = TritonError.from(reason);

@@ -3,7 +3,7 @@ import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { sendJson } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
 const known = new WeakMap<ModelConfig, Buffer>();
 

@@ -2,17 +2,26 @@ import { TritonError } from '../../../protocol/error.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { errorBody, NO_HEADERS, sendError } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
-/** `/v2/health/live`, `/v2/health/ready`: 200 or 400, both without a body. */
-export function serverHealth(
-  context: ServerContext,
-  route: HttpRoute,
+/** `/v2/health/live`: 200 or 400, both without a body. */
+export function serverLive(
+  { engine }: ServerContext,
+  _route: HttpRoute,
   _request: Http1Request,
   reply: Http1Reply,
 ): void {
-  const healthy = route.area === 'live' ? context.engine.isLive() : context.engine.isReady();
-  whenKnown(healthy, reply, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
+  reply.send(engine.isLive() ? 200 : 400, NO_HEADERS);
+}
+
+/** `/v2/health/ready`: 200 or 400, both without a body. */
+export function serverReady(
+  { engine }: ServerContext,
+  _route: HttpRoute,
+  _request: Http1Request,
+  reply: Http1Reply,
+): void {
+  whenKnown(engine.isReady(), reply, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
 }
 
 /** Goes on in the same turn where the answer is there already. */
@@ -21,7 +30,7 @@ function whenKnown(answer: boolean | Promise<boolean>, reply: Http1Reply, use: (
   else use(answer);
 }
 
-/** `/v2/models/M/ready`: 200 without a body, else 400; only a version that is no number is another error. */
+/** `/v2/models/M/ready`: 200 without a body, else 400; only a version that is not a number is another error. */
 export function modelReady(context: ServerContext, route: HttpRoute, _request: Http1Request, reply: Http1Reply): void {
   let ready: boolean | Promise<boolean> = false;
   try {

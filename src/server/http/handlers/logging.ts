@@ -5,7 +5,7 @@ import { LOG_SWITCHES, LogSettingsStore } from '../../context/log-settings.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { withBody } from '../message/json-body.js';
 import { sendJson } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
 /** `/v2/logging`: POST sets what is named (null changes nothing), both methods answer all settings. */
 export function logging(context: ServerContext, _route: HttpRoute, request: Http1Request, reply: Http1Reply): void {

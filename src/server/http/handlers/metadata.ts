@@ -4,7 +4,7 @@ import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-ap
 import type { ServerContext } from '../../context/server-context.js';
 import { exactShape } from '../../infer/exact-shape.js';
 import { sendJson } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
 /** `/v2` */
 export function serverMetadata(

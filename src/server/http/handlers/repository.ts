@@ -6,8 +6,8 @@ import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-ap
 import type { ServerContext } from '../../context/server-context.js';
 import { withOptionalBody } from '../message/json-body.js';
 import { sendEmptyJson, sendError, sendJson } from '../message/respond.js';
+import type { HttpRoute } from '../route/endpoint.js';
 import { loadByEitherName } from '../route/resolve-model-name.js';
-import type { HttpRoute } from '../route/route.js';
 
 const INT_MAX = 2147483647;
 

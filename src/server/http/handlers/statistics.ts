@@ -2,7 +2,7 @@ import type { ModelStatistics, StatisticDuration } from '../../../protocol/manag
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { sendJson } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
 /** `/v2/models/stats`, `/v2/models/M[/versions/V]/stats` */
 export function statistics(context: ServerContext, route: HttpRoute, _request: Http1Request, reply: Http1Reply): void {

@@ -6,7 +6,7 @@ import { isKnownModel } from '../../trace/is-known-model.js';
 import { TraceSettings, type TraceUpdate } from '../../trace/trace-settings.js';
 import { withBody } from '../message/json-body.js';
 import { sendJson } from '../message/respond.js';
-import type { HttpRoute } from '../route/route.js';
+import type { HttpRoute } from '../route/endpoint.js';
 
 const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 

@@ -1,12 +1,12 @@
 import { nowNs } from '../../../base/clock.js';
 import type { RequestTrace } from '../../../contract/request-trace.js';
 import type { HeaderList, Http1ChunkedBody, Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
+import type { CallTrace } from '../../infer/inference-call.js';
 import type { FrontTrace } from '../../trace/front-trace.js';
 import type { Tracer } from '../../trace/tracer.js';
 
 /** What HTTP reports of a traced request. It stands in for the reply, so that it sees when the answer is sent. */
-export class HttpTrace implements Http1Reply {
-  /** Goes with the request into the engine. */
+export class HttpTrace implements CallTrace, Http1Reply {
   readonly request: RequestTrace;
   readonly #trace: FrontTrace;
   readonly #reply: Http1Reply;
@@ -19,7 +19,7 @@ export class HttpTrace implements Http1Reply {
     this.request = trace.request;
   }
 
-  /** A trace of a request, if it is to be traced. To be asked only while the tracer is active. */
+  /** The trace of a request, if this one is to be traced. Called only while the tracer is active. */
   static start(tracer: Tracer, model: string, request: Http1Request, reply: Http1Reply): HttpTrace | undefined {
     const trace = tracer.start(model, (name) => request.header(name));
     if (trace === undefined) return undefined;
@@ -29,8 +29,8 @@ export class HttpTrace implements Http1Reply {
     return new HttpTrace(trace, reply);
   }
 
-  /** A response came from the engine. */
-  responded(): void {
+  responded(some: boolean): void {
+    if (!some) return;
     this.#responded = true;
     this.#trace.event('INFER_RESPONSE_COMPLETE', nowNs());
   }
@@ -75,7 +75,7 @@ export class HttpTrace implements Http1Reply {
     this.#reply.onClose(listener);
   }
 
-  /** A request that was refused before the engine answered shows no sending, as in the original. */
+  /** A request that was refused before the engine answered shows no sending (as in Triton). */
   #sending<Result>(send: () => Result): Result {
     if (!this.#responded) return send();
     this.#trace.event('HTTP_SEND_START', nowNs());

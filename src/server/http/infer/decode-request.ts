@@ -2,6 +2,7 @@
  * Body of an infer request over HTTP -> request of the engine (spec: wire protocol, sections 3.1, 3.2 and 3.5 to 3.8); the
  * way back is http-response.ts.
  */
+
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
 import { invalidArg, type TritonError } from '../../../protocol/error.js';
@@ -14,18 +15,11 @@ import { UniqueNames } from '../../../protocol/infer/unique-names.js';
 import { prefixed } from '../../../protocol/json/json-error.js';
 import { type JsonValue, parseJsonSteps } from '../../../protocol/json/json-value.js';
 import { atOnce, type Steps } from '../../../protocol/steps.js';
-import {
-  BINARY_FORM,
-  type DecodedInferRequest,
-  type DecodeOptions,
-  JSON_FORM,
-  NO_FORMS,
-} from '../../infer/output-form.js';
+import type { DecodeOptions } from '../../context/server-context.js';
+import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from '../../infer/output-form.js';
 import { checkTensorCount, MAX_RANK, rankRefused } from '../../infer/request-limits.js';
 import { arrayMember, readHttpPlace, stringMember, uintMember } from './members.js';
 import { readHttpOutputs } from './outputs.js';
-
-export { encodeHttpInferResponse, encodeHttpInferResponseSteps, type HttpInferResponse } from './encode-response.js';
 
 /** Reads the header `Inference-Header-Content-Length` as C's `strtol` with its checks would. */
 export function parseInferenceHeaderLength(text: string | undefined): number | undefined {

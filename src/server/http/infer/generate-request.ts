@@ -1,4 +1,5 @@
 /** The generate extension: plain JSON objects for requests and responses (spec: wire protocol, sections 5.1 to 5.3). */
+
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../contract/request.js';
 import { elementCount, elementSize } from '../../../protocol/datatype.js';
@@ -15,7 +16,7 @@ import { jsonString } from '../../../protocol/json/write-json.js';
 import { jsonTensorData, writeTensorData } from '../../../protocol/json/write-tensor-data.js';
 import { atOnce, type Steps } from '../../../protocol/steps.js';
 import type { ParameterValue, Tensor, TensorMetadata } from '../../../protocol/tensor.js';
-import type { DecodeOptions } from '../../infer/output-form.js';
+import type { DecodeOptions } from '../../context/server-context.js';
 
 /** The keyword whose members are mapped like those of the body. */
 const NESTED = 'parameters';

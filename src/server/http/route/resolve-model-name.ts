@@ -1,7 +1,7 @@
 import type { InferenceEngine } from '../../../contract/engine.js';
 import { TritonError } from '../../../protocol/error.js';
 import type { LoadParameters } from '../../../protocol/management.js';
-import type { HttpRoute } from './route.js';
+import type { HttpRoute } from './endpoint.js';
 
 /** What makes a name need a second look: an escape, or a byte beyond ASCII (which reads as one character here). */
 const NOT_PLAIN = /[%\x80-\xff]/;
