@@ -9,15 +9,14 @@ import type { IndexEntry, LoadParameters, ModelState, ModelStatistics } from '..
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';
 import type { LocalCache } from './cache/local-cache.js';
-import { findReady, requireReady } from './models/find-ready.js';
-import type { EngineContext } from './models/model-lifecycle.js';
 import { ModelManager } from './models/model-manager.js';
 import { modelMetrics } from './models/model-metrics.js';
-import { type ModelRecord, UNLOADED } from './models/model-record.js';
+import { findReady, type ModelRecord, requireReady, UNLOADED } from './models/model-record.js';
 import { PollLoop } from './models/poll/poll-loop.js';
 import { stopEngine } from './models/stop.js';
 import { backendDirectory, backendSettingsJson } from './models/version/backend-settings.js';
 import { cancellable } from './models/version/load-cancelled.js';
+import type { LoadContext } from './models/version/load-version.js';
 import type { LoadedModel } from './models/version/loaded-model.js';
 import { ThreadBudget } from './models/version/thread-budget.js';
 import { parseVersionArgument } from './models/version-argument.js';
@@ -287,7 +286,7 @@ export class Engine implements InferenceEngine {
     let manager: ModelManager;
     try {
       this.#cache = createCache(this.#options.cacheConfig ?? [], this.#options.cacheDirectory);
-      const context: EngineContext = {
+      const context: LoadContext = {
         options: this.#options,
         registry: this.#registry,
         threads: this.#threads,
@@ -326,7 +325,7 @@ export class Engine implements InferenceEngine {
   }
 
   #records(): readonly ModelRecord[] {
-    const records = [...(this.#manager?.lifecycle.records.values() ?? [])];
+    const records = [...(this.#manager?.records() ?? [])];
     return records.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
   }
 

@@ -1,3 +1,4 @@
+import { TritonError } from '../../protocol/error.js';
 import type { ModelState } from '../../protocol/management.js';
 import { VersionCounters } from '../statistics/version-counters.js';
 import type { LoadedModel } from './version/loaded-model.js';
@@ -5,7 +6,7 @@ import type { LoadedModel } from './version/loaded-model.js';
 /** Reason of a version that was unloaded in an orderly manner. */
 export const UNLOADED = 'unloaded';
 
-/** What the lifecycle knows of one version. */
+/** What the server knows of one version. */
 export class VersionRecord {
   state: ModelState = 'UNKNOWN';
   /** Empty, or why the version is in this state. */
@@ -24,7 +25,7 @@ export class VersionRecord {
   }
 }
 
-/** What the lifecycle knows of one model; it is kept after the model was unloaded. */
+/** The versions of one model that were ever loaded or tried; kept after the model was unloaded. */
 export class ModelRecord {
   readonly #versions = new Map<string, VersionRecord>();
   /** READY versions, ascending; rebuilt when a state changes, read on every request. */
@@ -73,4 +74,23 @@ export class ModelRecord {
       state === 'READY' && model !== undefined ? [model] : [],
     );
   }
+}
+
+/** The READY version that a request means (`version` '' = the latest); undefined when there is none. */
+export function findReady(record: ModelRecord | undefined, version: string): LoadedModel | undefined {
+  if (record === undefined) return undefined;
+  return version === '' ? record.ready.at(-1) : record.ready.find((model) => model.version === version);
+}
+
+/** Like `findReady`, but throws the error that a request for the version gets. `record`: that of the model `name`. */
+export function requireReady(record: ModelRecord | undefined, name: string, version: string): LoadedModel {
+  const found = findReady(record, version);
+  if (found !== undefined) return found;
+  const unknown = `Request for unknown model: '${name}'`;
+  if (record === undefined) throw new TritonError('NOT_FOUND', `${unknown} is not found`);
+  if (version === '') throw new TritonError('NOT_FOUND', `${unknown} has no available versions`);
+  if (record.find(version) === undefined) {
+    throw new TritonError('NOT_FOUND', `${unknown} version ${version} is not found`);
+  }
+  throw new TritonError('UNAVAILABLE', `${unknown} version ${version} is not at ready state`);
 }

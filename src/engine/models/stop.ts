@@ -56,7 +56,7 @@ export async function stopEngine(context: StopContext): Promise<void> {
   // What goes wrong is thrown by the `await` at the end, which may not be reached for a while, or at all.
   unloading.catch(() => {});
   await countdown.until(() => {
-    const live = manager.lifecycle.liveModels;
+    const live = manager.liveVersions;
     const calls = context.managementCalls();
     return {
       done: live === 0 && calls === 0,

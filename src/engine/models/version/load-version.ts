@@ -54,8 +54,6 @@ import { warmUp } from './warm-up.js';
 
 /** What a load needs of the engine. */
 export interface LoadContext {
-  /** The READY version that a step of an ensemble means; throws the errors of a request for it. */
-  readonly find: FindMember;
   readonly options: EngineOptions;
   readonly registry: BackendRegistry;
   readonly threads: ThreadBudget;
@@ -74,6 +72,8 @@ export interface VersionRequest {
   /** As polled: backend fields completed, defaults filled in. */
   readonly config: ModelConfig;
   readonly configProvided: boolean;
+  /** How the steps of an ensemble find their models. */
+  readonly find: FindMember;
   /** Counters of the version, which outlive a load. */
   readonly counters: VersionCounters;
   /** Aborted when the load is given up. */
@@ -136,8 +136,8 @@ interface PreparedVersion {
 
 /** Finds the backend, and completes and checks the configuration. */
 async function prepareVersion(context: LoadContext, request: VersionRequest): Promise<PreparedVersion> {
-  const { options, find } = context;
-  const { directory, version } = request;
+  const { options } = context;
+  const { directory, version, find } = request;
   const location: ModelLocation = {
     modelDirectory: directory,
     versionDirectory: joinPath(directory, version),
@@ -183,8 +183,8 @@ function optionsFor(context: LoadContext, backend: Backend, cancelled: AbortSign
 
 /** The scheduler that a configuration asks for. */
 async function schedulerFor(
-  { options, find }: LoadContext,
-  { directory }: VersionRequest,
+  { options }: LoadContext,
+  { directory, find }: VersionRequest,
   parts: Pick<SchedulerParts, 'config' | 'plan' | 'runners' | 'statistics'>,
 ): Promise<Scheduler> {
   const { log } = options;

@@ -7,7 +7,20 @@ import type { LoadedModel } from './loaded-model.js';
 import { discardInstances, type ModelInstance, makeInstances, planInstances } from './model-instances.js';
 import { warmUp } from './warm-up.js';
 
-/** True when a loaded version can serve a new configuration without being loaded again (spec: model repository, 5.4). */
+/** An update of the instances. */
+export interface InstanceUpdate {
+  /** Directory of this machine that holds the model's files. */
+  readonly directory: string;
+  /** The new configuration, as polled. */
+  readonly config: ModelConfig;
+  /** Aborted when the update is given up. */
+  readonly cancelled: AbortSignal;
+}
+
+/**
+ * True when a loaded version can serve a new configuration without being loaded again: nothing differs but the version
+ * policy and, where the scheduler can change them, the instances.
+ */
 export function updatableInPlace(model: LoadedModel, config: ModelConfig): boolean {
   if (withoutInstances(model.polledConfig) !== withoutInstances(config)) return false;
   return model.scheduler.setRunners !== undefined || !instancesDiffer(model, config);
@@ -22,9 +35,7 @@ export function updatableInPlace(model: LoadedModel, config: ModelConfig): boole
 export async function updateInstances(
   context: LoadContext,
   model: LoadedModel,
-  directory: string,
-  polled: ModelConfig,
-  cancelled?: AbortSignal,
+  { directory, config: polled, cancelled }: InstanceUpdate,
 ): Promise<void> {
   if (!instancesDiffer(model, polled)) {
     model.polledConfig = polled;
