@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { makeRepository } from '../support/repositories/make-repository.js';
 import type { Attack } from './attack.js';
-import { writeModels } from './models.js';
+import { MODEL_FILES } from './models.js';
 import { Monitor } from './monitor.js';
 import { runAttack } from './run-attack.js';
 import { ServerUnderAttack } from './server-under-attack.js';
@@ -16,18 +14,17 @@ const SECONDS = 0.4;
 /** Tests: each attack for a moment, one after the other on one server, which then stops in good order. */
 export function attackBriefly(name: string, attacks: readonly Attack[]): void {
   describe(`${name}: attacks`, { skip: process.platform !== 'linux' }, () => {
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-attack-'));
+    const repository = makeRepository(MODEL_FILES);
     let server: ServerUnderAttack;
     let monitor: Monitor;
     before(async () => {
-      writeModels(path.join(folder, 'models'));
-      server = await ServerUnderAttack.start(path.join(folder, 'models'));
+      server = await ServerUnderAttack.start(repository.path);
       monitor = new Monitor(server);
     });
     after(async () => {
       await monitor.close();
       const seconds = await server.stop(40);
-      rmSync(folder, { recursive: true, force: true });
+      repository.remove();
       assert.equal(server.ended?.status, 0, server.output);
       assert.ok(seconds < 20, `the stop took ${seconds.toFixed(1)} s`);
     });

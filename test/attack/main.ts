@@ -1,19 +1,7 @@
-/**
- * Attacks a real server in every way that is known and prints a table: does it answer health checks within a second all the time, stay
- * under 1 GB, serve innocent clients rightly, and hold nothing afterwards? Ends with status 1 when any attack succeeds.
- *
- *   npm run attack -- --seconds 5              every attack for 5 s, each on a server of its own
- *   npm run attack -- --only h2-rapid-reset    attacks whose name holds the text
- *   npm run attack -- --rounds 14              each attack so often on one server, with the memory after every round
- *   npm run attack -- --health-ms 3000         for a machine that has other work to do
- *   npm run attack -- --list
- */
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { makeRepository } from '../support/repositories/make-repository.js';
 import { ATTACKS } from './attacks.js';
-import { writeModels } from './models.js';
+import { MODEL_FILES } from './models.js';
 import { Monitor } from './monitor.js';
 import { type Bounds, type Outcome, runAttack } from './run-attack.js';
 import { ServerUnderAttack } from './server-under-attack.js';
@@ -38,14 +26,12 @@ if (values.list) for (const { name, about } of chosen) console.log(`${name.padEn
 else process.exitCode = (await attackAll()) ? 0 : 1;
 
 async function attackAll(): Promise<boolean> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-attack-'));
-  const repository = path.join(folder, 'models');
-  writeModels(repository);
+  const repository = makeRepository(MODEL_FILES);
   let failed = 0;
   console.log(head());
   try {
     for (const attack of chosen) {
-      const server = await ServerUnderAttack.start(repository, values.server);
+      const server = await ServerUnderAttack.start(repository.path, values.server);
       const monitor = new Monitor(server);
       const resident: number[] = [server.memory().resident];
       let well = true;
@@ -68,7 +54,7 @@ async function attackAll(): Promise<boolean> {
       if (!well) failed++;
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    repository.remove();
   }
   console.log(`${chosen.length} attacks, ${failed} succeeded`);
   return failed === 0;

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import type { Files } from '../support/machine/temporary-directory.js';
 
 const io = (type: string, dims: string): string =>
   `input { name: "INPUT0" data_type: ${type} dims: ${dims} } output { name: "OUTPUT0" data_type: ${type} dims: ${dims} }`;
@@ -27,10 +26,10 @@ const MODELS: Readonly<Record<string, string>> = {
 /** Names of the models of the identity backend. */
 export const MODEL_NAMES: readonly string[] = Object.keys(MODELS);
 
-/** Writes them into a folder. */
-export function writeModels(repository: string): void {
-  for (const [name, config] of Object.entries(MODELS)) {
-    mkdirSync(path.join(repository, name, '1'), { recursive: true });
-    writeFileSync(path.join(repository, name, 'config.pbtxt'), `name: "${name}" backend: "identity" ${config}\n`);
-  }
-}
+/** Their files. */
+export const MODEL_FILES: Files = Object.fromEntries(
+  Object.entries(MODELS).flatMap(([name, config]) => [
+    [`${name}/config.pbtxt`, `name: "${name}" backend: "identity" ${config}\n`],
+    [`${name}/1/`, ''],
+  ]),
+);

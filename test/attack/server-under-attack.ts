@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-const PROGRAM = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+import { FREE_PORTS } from '../support/machine/free-port.js';
+import { TRITON } from '../support/programs/run-triton.js';
 
 /** How much of what the server prints is kept: an attack may make it print without end. */
 const KEPT_OUTPUT = 100_000;
@@ -36,8 +35,7 @@ export class ServerUnderAttack {
     args: readonly string[] = [],
     nodeArgs: readonly string[] = [],
   ): Promise<ServerUnderAttack> {
-    const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
-    const all = [...nodeArgs, PROGRAM, 'serve', `--model-repository=${repository}`, ...ports, ...args];
+    const all = [...nodeArgs, TRITON, 'serve', `--model-repository=${repository}`, ...FREE_PORTS, ...args];
     const server = new ServerUnderAttack(spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] }));
     const logFile = args.find((arg) => arg.startsWith('--log-file='))?.slice('--log-file='.length);
     while (!server.output.includes('Started Metrics')) {

@@ -11,11 +11,12 @@
  * Python: a virtual environment is made in .venv on the first run.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePorts } from '../support/machine/free-port.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
+import { TRITON } from '../support/programs/run-triton.js';
 import { KINDS, type Kind, type Places, type Verdicts } from './kinds.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -94,10 +95,10 @@ async function runUntilExpected(kind: Kind, python: string, recordings: string):
 }
 
 async function run(kind: Kind, python: string, recordings: string): Promise<Verdicts> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-conformance-'));
+  const directory = temporaryDirectory();
   try {
-    const triton = `'${process.execPath}' '${path.join(ROOT, 'bin/triton.js')}'`;
-    const places: Places = { recordings, triton, json: path.join(folder, 'result.json'), ports: await freePorts(3) };
+    const triton = `'${process.execPath}' '${TRITON}'`;
+    const places: Places = { recordings, triton, json: directory.file('result.json'), ports: await freePorts(3) };
     const output = await runProgram(python, kind.arguments(places));
     if (options.verbose) console.log(output);
     try {
@@ -106,7 +107,7 @@ async function run(kind: Kind, python: string, recordings: string): Promise<Verd
       throw new Error(`the runner of ${kind.name} left no result (${reason}); it printed:\n${output}`);
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    directory.remove();
   }
 }
 

@@ -1,10 +1,11 @@
 /** Does what a page says, as a reader would: in one folder, with one server at a time, but on free ports. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../support/machine/free-port.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
+import { TRITON } from '../support/programs/run-triton.js';
 import type { Step } from './page.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -22,7 +23,8 @@ interface Ended {
 /** One page being followed. */
 export class PageSession {
   /** The reader's working directory: empty but for `fixtures` and `dist`. */
-  readonly folder = mkdtempSync(path.join(os.tmpdir(), 'triton-docs-'));
+  readonly #directory = temporaryDirectory();
+  readonly folder = this.#directory.path;
   /** Programs must lie inside the package, so that they can import it by its name. */
   readonly #program = path.join(ROOT, `dist/docs-program-${process.pid}.mjs`);
   /** Free ports by the port that the page names. */
@@ -32,7 +34,7 @@ export class PageSession {
   constructor() {
     for (const name of ['fixtures', 'dist']) symlinkSync(path.join(ROOT, name), path.join(this.folder, name));
     const shim = path.join(this.folder, 'triton');
-    writeFileSync(shim, `#!/bin/sh\nexec '${process.execPath}' '${path.join(ROOT, 'bin/triton.js')}' "$@"\n`);
+    writeFileSync(shim, `#!/bin/sh\nexec '${process.execPath}' '${TRITON}' "$@"\n`);
     chmodSync(shim, 0o755);
   }
 
@@ -49,7 +51,7 @@ export class PageSession {
   /** Ends the server and removes the folder. */
   async end(): Promise<void> {
     await this.#stopServer();
-    rmSync(this.folder, { recursive: true, force: true });
+    this.#directory.remove();
     rmSync(this.#program, { force: true });
   }
 

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServerUnderAttack } from '../attack/server-under-attack.js';
 import { processesMarked } from '../support/ledger/processes.js';
+import { temporaryDirectory, writeFiles } from '../support/machine/temporary-directory.js';
 import { onnxModel } from '../support/repositories/onnx-builder.js';
 import { httpRequest } from '../support/wire/http-request.js';
 import { Workload } from './workload.js';
@@ -35,11 +35,11 @@ export interface FaultRun {
 
 /** Runs a server whose calls to the system fail by this seed, under load, and looks whether it holds. */
 export async function runFaults(seed: number, seconds: number, python: string | undefined): Promise<FaultRun> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'triton-faults-'));
+  const directory = temporaryDirectory({ 'tmp/': '' });
+  const folder = directory.path;
   const repository = path.join(folder, 'models');
   const temporary = path.join(folder, 'tmp');
   const report = path.join(folder, 'report');
-  mkdirSync(temporary, { recursive: true });
   const models = writeModels(repository, python !== undefined);
   const mark = `TRITON_FAULTS=${seed},${2 + (seed % 5) * 2},${report}`;
   const poll = seed % 2 === 0;
@@ -94,7 +94,7 @@ export async function runFaults(seed: number, seconds: number, python: string | 
   const injected = faults.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   if (injected === 0) problems.push('no fault was injected: the run proves nothing');
   if (workload.observed.right === 0) problems.push('nothing was served while calls failed');
-  rmSync(folder, { recursive: true, force: true });
+  directory.remove();
   const { right, refused } = workload.observed;
   return { seed, right, refused, injected, faults, problems };
 }
@@ -159,9 +159,6 @@ function writeModels(repository: string, python: boolean): string[] {
         }
       : {}),
   };
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(path.join(repository, path.dirname(name)), { recursive: true });
-    writeFileSync(path.join(repository, name), content);
-  }
+  writeFiles(repository, files);
   return ['plain', 'graph', ...(python ? ['code'] : [])];
 }

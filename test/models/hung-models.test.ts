@@ -1,8 +1,7 @@
 /** Models that hang while they are loaded, executed or finalised, and the ways to get rid of them. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
@@ -11,7 +10,7 @@ import * as service from '../../src/protocol/proto/service.js';
 import { isAlive, until, untilGone } from '../support/machine/processes.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
 import { httpPort, serveProgram } from '../support/programs/serve-program.js';
-import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { identityModel, makeRepository, pythonModels } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';
 import { httpRequest } from '../support/wire/http-request.js';
@@ -22,12 +21,13 @@ const EXPLICIT = ['--model-control-mode=explicit', PYTHON];
 const CONFIG = `backend: "python" max_batch_size: 0
   input { name: "MODE" data_type: TYPE_STRING dims: [ 1 ] } output { name: "OUT" data_type: TYPE_INT64 dims: [ -1 ] }`;
 
-const HEAD = (notes: string): string => `import os, time
+const HEAD = (notes: Notes): string => `import os, time
 import numpy as np
 import triton_python_backend_utils as pb_utils
-def note(name):
-    open(os.path.join(${JSON.stringify(notes)}, "%s-%d" % (name, os.getpid())), "w").close()
-`;
+${notes.python}`;
+
+import { makeNotes, type Notes } from '../support/machine/notes.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 
 const EXECUTE = `
     def execute(self, requests):
@@ -97,9 +97,8 @@ function openCall(port: number, name: string, mode: string): { leave(): void; an
 }
 
 describe('models that hang', { skip: python === undefined }, () => {
-  const notes = mkdtempSync(path.join(tmpdir(), 'triton-hung-'));
-  const noted = (name: string): number[] =>
-    readdirSync(notes).flatMap((file) => (file.startsWith(`${name}-`) ? [Number(file.slice(name.length + 1))] : []));
+  const notes = makeNotes();
+  const { noted } = notes;
   const models: Readonly<Record<string, string>> = {
     good: EXECUTE,
     selfish: EXECUTE,
@@ -115,13 +114,11 @@ describe('models that hang', { skip: python === undefined }, () => {
         time.sleep(600)\n${EXECUTE}`,
     finalizing: `    def finalize(self):\n        note("finalizing")\n        while True:\n            pass\n${EXECUTE}`,
   };
+  const sources = Object.entries(models).map(
+    ([name, body]) => [name, `${HEAD(notes)}class TritonPythonModel:\n${body}`] as const,
+  );
   const repository = makeRepository({
-    ...Object.fromEntries(
-      Object.entries(models).flatMap(([name, body]) => [
-        [`${name}/config.pbtxt`, CONFIG],
-        [`${name}/1/model.py`, `${HEAD(notes)}class TritonPythonModel:\n${body}`],
-      ]),
-    ),
+    ...pythonModels(CONFIG, Object.fromEntries(sources)),
     ...identityModel('plain', [['TYPE_INT32', '[ 1 ]']], 'max_batch_size: 0'),
   });
   let server: TestServer;
@@ -133,7 +130,7 @@ describe('models that hang', { skip: python === undefined }, () => {
   after(async () => {
     await server?.stop();
     repository.remove();
-    rmSync(notes, { recursive: true, force: true });
+    notes.remove();
   });
 
   const manage = (name: string, what: 'load' | 'unload') =>
@@ -223,7 +220,7 @@ describe('models that hang', { skip: python === undefined }, () => {
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} ends a server that still loads a model which hangs`, async () => {
-      for (const pid of noted('starting')) rmSync(path.join(notes, `starting-${pid}`));
+      notes.forget('starting');
       const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=starting', '--load-model=good']);
       await started('starting');
       program.kill(signal);
@@ -236,7 +233,7 @@ describe('models that hang', { skip: python === undefined }, () => {
   }
 
   test('a second Ctrl-C ends the server at once, with one line', async () => {
-    for (const pid of noted('hanging')) rmSync(path.join(notes, `hanging-${pid}`));
+    notes.forget('hanging');
     const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=good', '--exit-timeout-secs=600']);
     const port = await httpPort(program);
     const hung = openRequest(port, 'good', 'hang');
@@ -253,7 +250,7 @@ describe('models that hang', { skip: python === undefined }, () => {
   });
 
   test('a stop does not wait for a model whose clients are gone', async () => {
-    for (const pid of noted('hanging')) rmSync(path.join(notes, `hanging-${pid}`));
+    notes.forget('hanging');
     const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=good', '--exit-timeout-secs=60']);
     const port = Number((await program.printed(/Started GRPCInferenceService at 127\.0\.0\.1:(\d+)/))[1]);
     await httpPort(program);
@@ -269,11 +266,10 @@ describe('models that hang', { skip: python === undefined }, () => {
   });
 
   test('when the exit timeout is over, other models are finalised and no directories stay', async () => {
-    for (const name of ['hanging', 'finalized'])
-      for (const pid of noted(name)) rmSync(path.join(notes, `${name}-${pid}`));
-    const temporary = mkdtempSync(path.join(tmpdir(), 'triton-hung-tmp-'));
+    for (const name of ['hanging', 'finalized']) notes.forget(name);
+    const temporary = temporaryDirectory();
     const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=good', '--exit-timeout-secs=6'], {
-      TMPDIR: temporary,
+      env: { TMPDIR: temporary.path },
     });
     const port = await httpPort(program);
     const source = `${HEAD(notes)}class TritonPythonModel:\n${EXECUTE}    def finalize(self):\n        note("finalized")\n`;
@@ -288,7 +284,7 @@ describe('models that hang', { skip: python === undefined }, () => {
       JSON.stringify({ parameters }),
     );
     assert.equal(loaded.status, 200, loaded.text);
-    assert.equal(readdirSync(temporary).filter((name) => name.startsWith('folder')).length, 1);
+    assert.equal(readdirSync(temporary.path).filter((name) => name.startsWith('folder')).length, 1);
     const hung = openRequest(port, 'good', 'hang');
     await started('hanging');
     program.kill('SIGTERM');
@@ -298,10 +294,10 @@ describe('models that hang', { skip: python === undefined }, () => {
     assert.equal(noted('finalized').length, 1, end.output);
     await hung.answered;
     assert.deepEqual(
-      readdirSync(temporary).filter((name) => name.startsWith('folder')),
+      readdirSync(temporary.path).filter((name) => name.startsWith('folder')),
       [],
     );
-    rmSync(temporary, { recursive: true, force: true });
+    temporary.remove();
     assert.ok(!noted('hanging').some(isAlive));
   });
 });

@@ -1,16 +1,16 @@
 /** ONNX models that hang, exhaust memory, or are no files: only they fail, the server goes on. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { infer, int32, int32Values, makeRequest, startEngine } from '../support/engine/engine-harness.js';
+import { runTriton } from '../support/programs/run-triton.js';
+import { httpPort, serveProgram } from '../support/programs/serve-program.js';
 import { makeRepository } from '../support/repositories/make-repository.js';
 import { block, externalTensor, initializer, node, onnxModel } from '../support/repositories/onnx-builder.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const PROGRAM = path.resolve(import.meta.dirname, '../../../bin/triton.js');
 const INT64 = 7;
 const STRING = 8;
 const int64 = (...values: number[]) => new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer);
@@ -91,9 +91,9 @@ test('a pipe in place of a model or of its data is refused, in the server and by
       assert.match(engine.versionState(name, '1')?.reason ?? '', /named pipe, not a regular file/, name);
     }
     await close();
-    const validated = spawnSync(process.execPath, [PROGRAM, 'repo', 'validate', repository.path], { timeout: 60_000 });
-    assert.equal(validated.status, 1, validated.stdout.toString());
-    assert.match(validated.stdout.toString(), /named pipe/);
+    const validated = await runTriton(['repo', 'validate', repository.path]);
+    assert.equal(validated.status, 1, validated.stdout);
+    assert.match(validated.stdout, /named pipe/);
   } finally {
     repository.remove();
   }
@@ -124,23 +124,10 @@ test('a thread that dies for want of memory fails its run; the model and the ser
   const config = `backend: "onnxruntime" input { name: "IN" data_type: TYPE_STRING dims: [-1] }
     output { name: "OUT" data_type: TYPE_STRING dims: [-1] } instance_group { count: 1 kind: KIND_CPU }`;
   const repository = makeRepository({ 'm/config.pbtxt': config, 'm/1/model.onnx': strings });
-  const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
   // The limit of the heap is one for every thread; the main thread holds strings as bytes outside it.
-  const heap = '--max-old-space-size=64';
-  const child = spawn(process.execPath, [heap, PROGRAM, 'serve', `--model-repository=${repository.path}`, ...ports]);
-  const ended = once(child, 'close');
+  const program = serveProgram(repository.path, [], { nodeArgs: ['--max-old-space-size=64'] });
   try {
-    let output = '';
-    const port = await new Promise<number>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          output += text;
-          const found = /Started HTTPService at 127\.0\.0\.1:(\d+)/.exec(output)?.[1];
-          if (found !== undefined) resolve(Number(found));
-        });
-      }
-      ended.then(() => reject(new Error(output)));
-    });
+    const port = await httpPort(program);
     const ask = (count: number) => {
       const data = Buffer.alloc(count * 14);
       for (let i = 0; i < count; i++) {
@@ -167,10 +154,13 @@ test('a thread that dies for want of memory fails its run; the model and the ser
       answer = await ask(10);
     }
     assert.equal(answer.status, 200, answer.text);
-    assert.match(output, /model 'm' version 1 moves to threads of its own: a shared thread ended while it ran there/);
+    assert.match(
+      program.output(),
+      /model 'm' version 1 moves to threads of its own: a shared thread ended while it ran there/,
+    );
   } finally {
-    child.kill('SIGTERM');
-    const [status] = await ended;
+    program.kill('SIGTERM');
+    const { status } = await program.ended();
     repository.remove();
     assert.equal(status, 0);
   }

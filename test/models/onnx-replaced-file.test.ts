@@ -1,9 +1,8 @@
 /** A loaded ONNX model stays what was loaded when its file is replaced in place, wherever and whenever it is opened again. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
@@ -12,10 +11,10 @@ const SIMPLE = new URL('../../../fixtures/models/simple', import.meta.url).pathn
 const RUNS = 200;
 
 test('a file that is replaced under a loaded model changes nothing until the next load', async () => {
-  const repository = mkdtempSync(path.join(tmpdir(), 'triton-replaced-'));
-  cpSync(SIMPLE, path.join(repository, 'simple'), { recursive: true });
-  const file = path.join(repository, 'simple', '1', 'model.onnx');
-  const server = await startTestServer([repository], ['--model-control-mode=explicit', '--load-model=simple']);
+  const repository = makeRepository({});
+  cpSync(SIMPLE, repository.file('simple'), { recursive: true });
+  const file = repository.file('simple/1/model.onnx');
+  const server = await startTestServer([repository.path], ['--model-control-mode=explicit', '--load-model=simple']);
   const input = (name: string, value: number) => ({
     name,
     datatype: 'INT32',
@@ -48,6 +47,6 @@ test('a file that is replaced under a loaded model changes nothing until the nex
     assert.equal(await infer(), 'OUTPUT0=2 OUTPUT1=8');
   } finally {
     await server.stop();
-    rmSync(repository, { recursive: true, force: true });
+    repository.remove();
   }
 });

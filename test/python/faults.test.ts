@@ -1,19 +1,16 @@
 /** What clients see, and what stays behind, when a Python model or its process goes wrong. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { isAlive, until } from '../support/machine/processes.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
-import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
+import { httpPort, type ServeProgram, serveProgram } from '../support/programs/serve-program.js';
+import { identityModel, makeRepository, pythonModels } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 const python = pythonWithNumpy();
 
 /** TRITON_TEST_FULL=1: a hundred kills and an output of 1 GB, for which CI has neither the time nor the memory. */
@@ -198,14 +195,8 @@ describe('exceptions in every method, and what execute must not return', { skip:
   };
   const config = `backend: "python" max_batch_size: 0
     input { name: "MODE" data_type: TYPE_STRING dims: [ 1 ] } output { name: "OUT" data_type: TYPE_INT64 dims: [ 1 ] }`;
-  const repository = makeRepository({
-    ...Object.fromEntries(
-      Object.entries({ ...loading, ...executing }).flatMap(([name, [source]]) => [
-        [`${name}/config.pbtxt`, config],
-        [`${name}/1/model.py`, source],
-      ]),
-    ),
-  });
+  const sources = Object.entries({ ...loading, ...executing }).map(([name, [source]]) => [name, source] as const);
+  const repository = makeRepository(pythonModels(config, Object.fromEntries(sources)));
   let server: TestServer;
 
   before(async () => {
@@ -250,69 +241,53 @@ describe('ends of the server', { skip: python === undefined }, () => {
   const repository = makeRepository(faulty);
   after(() => repository.remove());
 
-  async function start(args: readonly string[]): Promise<{ child: ChildProcess; port: number; text: () => string }> {
-    const child = spawn(
-      process.execPath,
-      [
-        TRITON,
-        'serve',
-        `--model-repository=${repository.path}`,
-        `--backend-config=python,python-executable=${python}`,
-        ...['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]),
-        ...args,
-      ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    let text = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream!.on('data', (chunk) => {
-        text += chunk;
-      });
-    }
-    await until(`the server must start: ${text}`, () => /Started HTTPService at 127\.0\.0\.1:\d+/.test(text));
-    return { child, port: Number(/Started HTTPService at 127\.0\.0\.1:(\d+)/.exec(text)![1]), text: () => text };
-  }
+  const start = (args: readonly string[] = []): ServeProgram =>
+    serveProgram(repository.path, [`--backend-config=python,python-executable=${python}`, ...args]);
 
   test('what a model prints shows at once, as it is', async () => {
-    const { child, port, text } = await start([]);
+    const program = start();
+    const port = await httpPort(program);
     await infer(port, 'print');
-    await until('the line must show while the model runs', () => /^said by the model$/m.test(text()));
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await program.printed(/^said by the model$/m);
+    program.kill('SIGKILL');
+    await program.ended();
   });
 
   test('an exception in finalize is logged and changes nothing', async () => {
-    const { child, port, text } = await start([]);
+    const program = start();
+    const port = await httpPort(program);
     const pid = await pidOf(port);
-    child.kill('SIGTERM');
-    const [status] = await once(child, 'exit');
-    assert.equal(status, 0, text());
-    assert.match(text(), /RuntimeError: cannot end/);
+    program.kill('SIGTERM');
+    const { status, output } = await program.ended();
+    assert.equal(status, 0, output);
+    assert.match(output, /RuntimeError: cannot end/);
     await until('the process of the model must be gone', () => !isAlive(pid));
   });
 
   test('a model that never returns ends with the exit timeout', async () => {
-    const { child, port, text } = await start(['--exit-timeout-secs=1']);
+    const program = start(['--exit-timeout-secs=1']);
+    const port = await httpPort(program);
     const pid = await pidOf(port);
     infer(port, 'loop').catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 100));
-    child.kill('SIGTERM');
-    const [status] = await once(child, 'exit');
-    assert.equal(status, 1, text());
-    assert.match(text(), /Exit timeout expired\. Exiting immediately\./);
+    program.kill('SIGTERM');
+    const { status, output } = await program.ended();
+    assert.equal(status, 1, output);
+    assert.match(output, /Exit timeout expired\. Exiting immediately\./);
     await until('the process of the model must be gone', () => !isAlive(pid));
   });
 
   test('nothing stays behind when the server is killed, even from a model that never returns', async () => {
-    const { child, port } = await start([]);
+    const program = start();
+    const port = await httpPort(program);
     const pid = await pidOf(port);
     infer(port, 'loop').catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 100));
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    program.kill('SIGKILL');
+    await program.ended();
     await until('the process of the model must be gone', () => !isAlive(pid));
     if (existsSync('/dev/shm')) {
-      const left = readdirSync('/dev/shm').filter((name) => name.startsWith(`triton-python-${child.pid}-`));
+      const left = readdirSync('/dev/shm').filter((name) => name.startsWith(`triton-python-${program.pid}-`));
       assert.deepEqual(left, []);
     }
   });

@@ -1,15 +1,13 @@
 /** Processes of Python models: what they start ends with them, failed starts leave nothing, restarts are bounded. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { isAlive, until, untilGone } from '../support/machine/processes.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
 import { httpPort, serveProgram } from '../support/programs/serve-program.js';
 import { runValidate } from '../support/programs/validate-process.js';
-import { makeRepository } from '../support/repositories/make-repository.js';
+import { makeRepository, pythonModels } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
@@ -18,22 +16,20 @@ const EXPLICIT = ['--model-control-mode=explicit', `--backend-config=python,pyth
 const CONFIG = `backend: "python" max_batch_size: 0
   input { name: "MODE" data_type: TYPE_STRING dims: [ 1 ] } output { name: "OUT" data_type: TYPE_INT64 dims: [ -1 ] }`;
 
-/** Code of a model; what it knows of the test's folder is in NOTES. */
-const model = (notes: string, body: string): string => `import json, os, signal, subprocess, sys, threading, time
+/** Code of a model; what it notes lies in the test's directory for notes. */
+const model = (notes: Notes, body: string): string => `import json, os, signal, subprocess, sys, threading, time
 import multiprocessing
 import numpy as np
 import triton_python_backend_utils as pb_utils
-NOTES = ${JSON.stringify(notes)}
-def note(name, text=""):
-    with open(os.path.join(NOTES, "%s-%d" % (name, os.getpid())), "w") as file:
-        file.write(str(text))
-def work(_):
+${notes.python}def work(_):
     note("worker")
     time.sleep(0.05)
     return os.getpid()
 class TritonPythonModel:
 ${body.replace(/^/gm, '    ')}
 `;
+
+import { makeNotes, type Notes } from '../support/machine/notes.js';
 
 const ANSWER = `
 def execute(self, requests):
@@ -57,9 +53,8 @@ function guardOf(server: number): number | undefined {
 }
 
 describe('processes of Python models', { skip: python === undefined }, () => {
-  const notes = mkdtempSync(path.join(tmpdir(), 'triton-life-'));
-  const noted = (name: string): number[] =>
-    readdirSync(notes).flatMap((file) => (file.startsWith(`${name}-`) ? [Number(file.slice(name.length + 1))] : []));
+  const notes = makeNotes();
+  const { noted } = notes;
   const models: Readonly<Record<string, string>> = {
     bomb: `def initialize(self, args):\n    note("bomb")\n    raise ValueError("no luck")\n${ANSWER}`,
     second: `def initialize(self, args):
@@ -124,14 +119,8 @@ def finalize(self):
     time.sleep(600)
 ${ANSWER}`,
   };
-  const repository = makeRepository(
-    Object.fromEntries(
-      Object.entries(models).flatMap(([name, body]) => [
-        [`${name}/config.pbtxt`, CONFIG],
-        [`${name}/1/model.py`, model(notes, body)],
-      ]),
-    ),
-  );
+  const sources = Object.entries(models).map(([name, body]) => [name, model(notes, body)] as const);
+  const repository = makeRepository(pythonModels(CONFIG, Object.fromEntries(sources)));
   let server: TestServer;
 
   before(async () => {
@@ -141,7 +130,7 @@ ${ANSWER}`,
   after(async () => {
     await server?.stop();
     repository.remove();
-    rmSync(notes, { recursive: true, force: true });
+    notes.remove();
   });
 
   const manage = (name: string, what: 'load' | 'unload') =>
@@ -163,7 +152,7 @@ ${ANSWER}`,
 
   test('a model that dies is started again with a limit, which is reported once', async () => {
     await load('fragile');
-    writeFileSync(path.join(notes, 'broken'), '');
+    writeFileSync(notes.file('broken'), '');
     const before = noted('fragile').length;
     assert.match((await infer(server.http, 'fragile', 'exit')).error!, /not healthy/);
     await server.logged("'fragile_0' stays down: its process ended 3 times in a row");
@@ -215,8 +204,7 @@ ${ANSWER}`,
 
   for (const way of ['SIGKILL', 'SIGTERM'] as const) {
     test(`nothing stays after ${way} to the server`, { skip: process.platform !== 'linux' }, async () => {
-      for (const name of ['daemon', 'finalizing'])
-        for (const pid of noted(name)) rmSync(path.join(notes, `${name}-${pid}`));
+      for (const name of ['daemon', 'finalizing']) notes.forget(name);
       const args = [...EXPLICIT, ...['pool', 'runaway', 'ending'].map((name) => `--load-model=${name}`)];
       const program = serveProgram(repository.path, [...args, '--exit-timeout-secs=3']);
       const port = await httpPort(program);
@@ -255,10 +243,10 @@ ${ANSWER}`,
       'forking/1/model.py': `import os, time
 child = os.fork()
 if child == 0:
-    open(os.path.join(${JSON.stringify(notes)}, "left-%d" % os.getpid()), "w").close()
+    open(os.path.join(${JSON.stringify(notes.path)}, "left-%d" % os.getpid()), "w").close()
     time.sleep(600)
     os._exit(0)
-while not [name for name in os.listdir(${JSON.stringify(notes)}) if name.startswith("left-")]:
+while not [name for name in os.listdir(${JSON.stringify(notes.path)}) if name.startswith("left-")]:
     time.sleep(0.01)
 class TritonPythonModel:
     def execute(self, requests):
@@ -285,8 +273,8 @@ class TritonPythonModel:
   });
 
   test('a server whose model is refused ends, and nothing of the model stays', async () => {
-    rmSync(path.join(notes, 'seen'));
-    for (const pid of noted('second')) rmSync(path.join(notes, `second-${pid}`));
+    rmSync(notes.file('seen'));
+    notes.forget('second');
     const program = serveProgram(repository.path, [...EXPLICIT, '--load-model=second']);
     const { status, output } = await program.ended();
     assert.equal(status, 1, output);

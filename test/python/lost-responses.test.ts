@@ -4,7 +4,7 @@ import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../support/machine/processes.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
-import { makeRepository } from '../support/repositories/make-repository.js';
+import { makeRepository, pythonModels } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
@@ -53,14 +53,8 @@ interface Reply {
 }
 
 describe('responses of Python models that cannot come', { skip: python === undefined }, () => {
-  const repository = makeRepository(
-    Object.fromEntries(
-      Object.entries(MODELS).flatMap(([name, body]) => [
-        [`${name}/config.pbtxt`, CONFIG],
-        [`${name}/1/model.py`, model(body)],
-      ]),
-    ),
-  );
+  const sources = Object.entries(MODELS).map(([name, body]) => [name, model(body)] as const);
+  const repository = makeRepository(pythonModels(CONFIG, Object.fromEntries(sources)));
   let server: TestServer;
 
   before(async () => {

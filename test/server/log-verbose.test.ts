@@ -1,11 +1,10 @@
 /** The log of real servers: verbose records of a request, switches and formats at run time (spec: runtime, section 16). */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
@@ -91,8 +90,8 @@ test('refused requests, sequences and gRPC', async () => {
 });
 
 test('settings take effect at once, from the next record on', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'triton-log-'));
-  const file = path.join(folder, 'server.log');
+  const directory = temporaryDirectory();
+  const file = directory.file('server.log');
   const server = await startTestServer([repository.path], [`--log-file=${file}`, '--allow-metrics=false']);
   const client = await createClient({ protocol: 'grpc', url: `127.0.0.1:${server.grpc}` });
   const lines = () => readFileSync(file, 'utf8').trim().split('\n');
@@ -121,5 +120,5 @@ test('settings take effect at once, from the next record on', async () => {
   assert.equal(lines().length, quiet);
   await client.close();
   await server.stop();
-  rmSync(folder, { recursive: true });
+  directory.remove();
 });

@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import { FREE_PORTS } from '../support/machine/free-port.js';
 import { watchOutsideSockets } from '../support/machine/outside-sockets.js';
 import { skipLoudly } from '../support/machine/skip-loudly.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
+import { TRITON } from '../support/programs/run-triton.js';
 import { makeRepository } from '../support/repositories/make-repository.js';
 import { node, onnxModel } from '../support/repositories/onnx-builder.js';
 
-const PROGRAM = path.resolve(import.meta.dirname, '../../../bin/triton.js');
 const TELEMETRY = path.resolve(import.meta.dirname, '../../src/backends/onnxruntime/ort-telemetry.js');
 
 /** An output whose shape the file leaves open: completion asks the runtime. */
@@ -30,9 +31,7 @@ interface Home {
 
 /** Home, cache and temporary directories of a user who has set nothing. */
 function freshHome(): Home {
-  const root = mkdtempSync(path.join(tmpdir(), 'triton-home-'));
-  mkdirSync(path.join(root, 'home'));
-  mkdirSync(path.join(root, 'tmp'));
+  const { path: root, remove } = temporaryDirectory({ 'home/': '', 'tmp/': '' });
   const { ORT_DISABLE_TELEMETRY: _, XDG_CACHE_HOME: __, ...rest } = process.env;
   return {
     env: { ...rest, HOME: path.join(root, 'home'), TMPDIR: path.join(root, 'tmp') },
@@ -40,7 +39,7 @@ function freshHome(): Home {
       readdirSync(root, { withFileTypes: true, recursive: true })
         .filter((entry) => !entry.isDirectory())
         .map((entry) => path.join(entry.parentPath, entry.name)),
-    remove: () => rmSync(root, { recursive: true, force: true }),
+    remove,
   };
 }
 
@@ -51,7 +50,7 @@ async function run(
   until?: RegExp,
   then?: (found: RegExpExecArray) => Promise<void>,
 ): Promise<{ status: number | null; output: string; peers: string[] }> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { env: home.env });
+  const child = spawn(process.execPath, [TRITON, ...args], { env: home.env });
   const watch = watchOutsideSockets(child.pid as number);
   let output = '';
   let found = until === undefined;
@@ -82,9 +81,12 @@ async function inferOnce(port: string): Promise<void> {
 suite('nothing is written or looked up behind the user', { skip: !existsSync('/proc/self/net/tcp') }, () => {
   if (!existsSync('/proc/self/net/tcp')) skipLoudly('no /proc: what a process connects to cannot be seen here');
 
-  const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
   const ways: [string, (repository: string) => string[], RegExp?][] = [
-    ['serve', (path) => ['serve', `--model-repository=${path}`, ...ports], /Started HTTPService at 127\.0\.0\.1:(\d+)/],
+    [
+      'serve',
+      (path) => ['serve', `--model-repository=${path}`, ...FREE_PORTS],
+      /Started HTTPService at 127\.0\.0\.1:(\d+)/,
+    ],
     ['repo validate', (path) => ['repo', 'validate', path]],
     ['doctor', () => ['doctor']],
   ];
@@ -133,7 +135,7 @@ test('a server without any network but loopback starts, answers and stops as any
   try {
     // The client has to be in the namespace, too: one process starts the server there, asks it and stops it.
     const script = `
-      const child = require('child_process').spawn(process.execPath, [${JSON.stringify(PROGRAM)}, 'serve',
+      const child = require('child_process').spawn(process.execPath, [${JSON.stringify(TRITON)}, 'serve',
         '--model-repository=${repository.path}', '--http-port=0', '--grpc-port=0', '--metrics-port=0']);
       let text = '';
       child.stdout.on('data', async (part) => {

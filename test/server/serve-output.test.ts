@@ -6,10 +6,10 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../support/machine/free-port.js';
+import { TRITON } from '../support/programs/run-triton.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 const repository = makeRepository(identityModel('m', [['TYPE_INT32', '-1']]));
 after(() => repository.remove());
 
@@ -28,7 +28,7 @@ async function start(stdio: readonly ('ignore' | number)[], args: readonly strin
   const [port, metricsPort] = [await freePort(), await freePort()];
   const ports = [`--http-port=${port}`, `--metrics-port=${metricsPort}`, '--allow-grpc=false'];
   const where = ['--http-address=127.0.0.1', `--model-repository=${repository.path}`];
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...where, ...ports, ...args], {
+  const child = spawn(process.execPath, [TRITON, 'serve', ...where, ...ports, ...args], {
     stdio: ['ignore', ...stdio],
   });
   const ended = new Promise<number | string>((resolve) => {

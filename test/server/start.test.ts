@@ -1,42 +1,19 @@
 /** Starts of the program that must fail with a clear error, or come up in spite of one. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FREE_PORTS } from '../support/machine/free-port.js';
+import { type ProgramRun, runTriton, TRITON } from '../support/programs/run-triton.js';
+import { httpPort, metricsPort, serveProgram } from '../support/programs/serve-program.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
+const run = (...args: string[]): Promise<ProgramRun> => runTriton(['serve', ...FREE_PORTS, ...args]);
 
-interface Run {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function start(args: readonly string[]): { child: ChildProcess; ended: Promise<Run>; stdout(): string } {
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let [stdout, stderr] = ['', ''];
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise<Run>((resolve) => {
-    child.on('close', (status) => resolve({ status, stdout, stderr }));
-  });
-  return { child, ended, stdout: () => stdout };
-}
-
-const PORTS = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
-
-const run = (...args: string[]): Promise<Run> => start([...PORTS, ...args]).ended;
-
-const lastLine = ({ stderr }: Run): string => stderr.trimEnd().split('\n').at(-1) ?? '';
+const lastLine = ({ stderr }: ProgramRun): string => stderr.trimEnd().split('\n').at(-1) ?? '';
 
 test('no repository, a missing folder, a file: named at once', async () => {
   const none = await run();
@@ -50,7 +27,7 @@ test('no repository, a missing folder, a file: named at once', async () => {
     lastLine(missing),
     /^error: creating server: Internal - failed to stat file \/no\/such\/folder\. There is no such directory; the nearest that exists is '\/'\./,
   );
-  const file = await run(`--model-repository=${PROGRAM}`);
+  const file = await run(`--model-repository=${TRITON}`);
   assert.equal(file.status, 1);
   assert.match(lastLine(file), /is a file; a model repository is a directory of model directories/);
 });
@@ -92,20 +69,16 @@ test('a broken configuration or model file ends the start, unless --exit-on-erro
     assert.match(ended.stderr, /failed to load 'onnx' version 1: /);
     assert.match(ended.stderr, /Poll failed for model directory 'unreadable'/);
 
-    const {
-      child,
-      ended: stopped,
-      stdout,
-    } = start([...PORTS, `--model-repository=${repository.path}`, '--exit-on-error=false']);
-    const port = await portOf('Started HTTPService at ', stdout);
-    await portOf('Started Metrics Service at ', stdout);
+    const program = serveProgram(repository.path, ['--exit-on-error=false']);
+    const port = await httpPort(program);
+    await metricsPort(program);
     assert.equal((await httpRequest(port, 'GET', '/v2/health/live')).status, 200);
     assert.equal((await httpRequest(port, 'GET', '/v2/models/good/ready')).status, 200);
     assert.equal((await httpRequest(port, 'GET', '/v2/models/onnx/ready')).status, 400);
-    child.kill('SIGTERM');
-    const result = await stopped;
+    program.kill('SIGTERM');
+    const result = await program.ended();
     assert.equal(result.status, 0);
-    assert.match(result.stdout, /^Signal \(15\) received\.$/m);
+    assert.match(result.output, /^Signal \(15\) received\.$/m);
   } finally {
     repository.remove();
   }
@@ -186,8 +159,8 @@ test('a port in use is named, and everything started ends again', async () => {
 });
 
 test('without an engine the server stays up with --exit-on-error=false and says that it is not ready', async () => {
-  const { child, ended, stdout } = start([...PORTS, '--model-repository=/no/such/folder', '--exit-on-error=false']);
-  const port = await portOf('Started HTTPService at ', stdout);
+  const program = serveProgram('/no/such/folder', ['--exit-on-error=false']);
+  const port = await httpPort(program);
   assert.deepEqual(
     [
       (await httpRequest(port, 'GET', '/v2/health/live')).status,
@@ -196,16 +169,6 @@ test('without an engine the server stays up with --exit-on-error=false and says 
     [400, 400],
   );
   assert.equal((await httpRequest(port, 'GET', '/v2/models/m')).text, '{"error":"Server not ready"}');
-  child.kill('SIGINT');
-  assert.equal((await ended).status, 0);
+  program.kill('SIGINT');
+  assert.equal((await program.ended()).status, 0);
 });
-
-/** Waits for a line of the log and returns the port at its end. */
-async function portOf(before: string, stdout: () => string): Promise<number> {
-  for (let i = 0; i < 500; i++) {
-    const match = new RegExp(`${before}[^"]*:(\\d+)"`).exec(stdout());
-    if (match !== null) return Number(match[1]);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`no line '${before}' in ${stdout()}`);
-}

@@ -1,19 +1,17 @@
 /** SIGTERM under load: every accepted request is answered and the exit status is 0. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service.js';
-import { httpPort, serveProgram } from '../support/programs/serve-program.js';
+import { grpcPort, httpPort, metricsPort, serveProgram } from '../support/programs/serve-program.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
 const CONCURRENCY = 16;
 
 const BODY = JSON.stringify({ inputs: [{ name: 'INPUT0', datatype: 'INT32', shape: [1, 4], data: [1, 2, 3, 4] }] });
@@ -25,41 +23,6 @@ const GRPC_REQUEST = toBinary(service.ModelInferRequest, {
   inputs: [{ ...create(service.InferInputTensor), name: 'INPUT0', datatype: 'INT32', shape: [1n, 4n] }],
   raw_input_contents: [new Uint8Array(16)],
 });
-
-interface Program {
-  readonly http: number;
-  readonly grpc: number;
-  terminate(): void;
-  readonly ended: Promise<{ status: number | null; output: string }>;
-}
-
-async function startProgram(repository: string): Promise<Program> {
-  const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
-  const child = spawn(process.execPath, [PROGRAM, 'serve', `--model-repository=${repository}`, ...ports]);
-  let output = '';
-  const up = new Promise<void>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      if (output.includes('Started Metrics')) resolve();
-    });
-    child.on('close', () => reject(new Error(`the server ended: ${output}`)));
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const ended = new Promise<{ status: number | null; output: string }>((resolve) => {
-    child.on('close', (status) => resolve({ status, output }));
-  });
-  await up;
-  const port = (name: string): number =>
-    Number(new RegExp(`Started ${name} at 127\\.0\\.0\\.1:(\\d+)"`).exec(output)?.[1]);
-  return {
-    http: port('HTTPService'),
-    grpc: port('GRPCInferenceService'),
-    terminate: () => child.kill('SIGTERM'),
-    ended,
-  };
-}
 
 /** Sends requests one after the other on one connection until the server ends it; tells how many had no answer. */
 function httpLane(port: number, count: { answered: number; lost: number }): Promise<void> {
@@ -94,13 +57,15 @@ test('HTTP: no accepted request is lost', async () => {
   const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']]));
   try {
     for (let round = 0; round < 3; round++) {
-      const server = await startProgram(repository.path);
+      const program = serveProgram(repository.path);
+      const port = await httpPort(program);
+      await metricsPort(program);
       const count = { answered: 0, lost: 0 };
-      const lanes = Array.from({ length: CONCURRENCY }, () => httpLane(server.http, count));
+      const lanes = Array.from({ length: CONCURRENCY }, () => httpLane(port, count));
       while (count.answered < 500) await new Promise((resolve) => setTimeout(resolve, 5));
-      server.terminate();
+      program.kill('SIGTERM');
       await Promise.all(lanes);
-      const { status, output } = await server.ended;
+      const { status, output } = await program.ended();
       assert.deepEqual([status, count.lost], [0, 0], output);
     }
   } finally {
@@ -112,8 +77,9 @@ test('gRPC: every call is answered or was told that it did not start', async () 
   const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']]));
   try {
     for (let round = 0; round < 3; round++) {
-      const server = await startProgram(repository.path);
-      const client = new TestGrpcClient(server.grpc);
+      const program = serveProgram(repository.path);
+      const client = new TestGrpcClient(await grpcPort(program));
+      await metricsPort(program);
       let answered = 0;
       let stopping = false;
       const failures: string[] = [];
@@ -132,9 +98,9 @@ test('gRPC: every call is answered or was told that it did not start', async () 
       const lanes = Array.from({ length: CONCURRENCY }, lane);
       while (answered < 500) await new Promise((resolve) => setTimeout(resolve, 5));
       stopping = true;
-      server.terminate();
+      program.kill('SIGTERM');
       await Promise.all(lanes);
-      const { status, output } = await server.ended;
+      const { status, output } = await program.ended();
       client.close();
       assert.deepEqual([status, failures], [0, []], output);
     }

@@ -1,11 +1,10 @@
 /** Trace files of real servers: events, tensors, sampling, settings at run time (spec: runtime, section 9). */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';
 import { makeTensor } from '../../src/protocol/tensor-values.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
@@ -34,11 +33,11 @@ const GRPC = [
 const HTTP_RECV = ['HTTP_RECV_START', 'HTTP_RECV_END'];
 const HTTP_SEND = ['INFER_RESPONSE_COMPLETE', 'HTTP_SEND_START', 'HTTP_SEND_END'];
 
-/** A server that writes traces into a folder of its own. */
+/** A server that writes traces into a directory of its own. */
 async function start(...settings: string[]) {
   const repository = makeRepository(MODELS);
-  const folder = mkdtempSync(path.join(tmpdir(), 'triton-trace-'));
-  const file = path.join(folder, 'trace.json');
+  const directory = temporaryDirectory();
+  const file = directory.file('trace.json');
   const args = [`triton,file=${file}`, ...settings].map((setting) => `--trace-config=${setting}`);
   const server = await startTestServer([repository.path], args);
   const client = await createClient({ protocol: 'grpc', url: `127.0.0.1:${server.grpc}` });
@@ -62,7 +61,7 @@ async function start(...settings: string[]) {
       await server.stop();
       repository.remove();
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: directory.remove,
   };
 }
 

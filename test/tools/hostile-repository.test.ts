@@ -1,23 +1,21 @@
 /** Repositories that are made to hang or break whoever reads them: `repo validate` judges them, and ends. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { runTritonSync } from '../support/programs/run-triton.js';
+import { makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 
-const PROGRAM = new URL('../../../bin/triton.js', import.meta.url).pathname;
-const root = mkdtempSync(path.join(tmpdir(), 'hostile-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = makeRepository({});
+after(root.remove);
 
 /** Makes a repository of one model `m`; returns its path. */
 function model(name: string, config: string | undefined, more: (directory: string) => void = () => {}): string {
-  const directory = path.join(root, name, 'm');
-  mkdirSync(path.join(directory, '1'), { recursive: true });
-  if (config !== undefined) writeFileSync(path.join(directory, 'config.pbtxt'), config);
-  more(directory);
-  return path.join(root, name);
+  root.write({ [`${name}/m/1/`]: '', ...(config === undefined ? {} : { [`${name}/m/config.pbtxt`]: config }) });
+  more(root.file(name, 'm'));
+  return root.file(name);
 }
 
 const TENSORS = 'input { name: "I" data_type: TYPE_FP32 dims: 1 } output { name: "O" data_type: TYPE_FP32 dims: 1';
@@ -59,11 +57,9 @@ const CASES: readonly (readonly [repository: string, message: RegExp])[] = [
 
 test('each hostile repository is judged in bounded time and text', () => {
   for (const [repository, message] of CASES) {
-    const args = ['--max-old-space-size=1500', PROGRAM, 'repo', 'validate', '--no-run', '--strict', repository];
-    const { status, stdout, stderr, signal } = spawnSync(process.execPath, args, {
-      encoding: 'utf8',
-      timeout: 120_000,
-      maxBuffer: 2 ** 28,
+    const { status, stdout, stderr, signal } = runTritonSync(['repo', 'validate', '--no-run', '--strict', repository], {
+      nodeArgs: ['--max-old-space-size=1500'],
+      timeoutMs: 120_000,
     });
     assert.equal(signal, null, repository);
     assert.equal(status, 1, `${repository}: ${stderr}`);

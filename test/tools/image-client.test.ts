@@ -1,12 +1,12 @@
 /** The image client on the example pictures, against the project's own server. */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runImageClient } from '../../src/image/run-image-client.js';
 import { pictureTensor } from '../../src/image/write-tensor.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures', import.meta.url));
@@ -14,16 +14,15 @@ const IMAGES = path.join(FIXTURES, 'images');
 const MUG = path.join(IMAGES, 'mug.jpg');
 
 let server: TestServer;
-let folder: string;
+const directory = temporaryDirectory();
 
 before(async () => {
   server = await startTestServer([path.join(FIXTURES, 'models')]);
-  folder = mkdtempSync(path.join(tmpdir(), 'triton-test-'));
 });
 
 after(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  directory.remove();
 });
 
 async function run(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
@@ -50,7 +49,7 @@ test('names a picture, best class first', async () => {
 });
 
 test('a folder: every picture by name, the same over every way of sending', async () => {
-  const pictures = path.join(folder, 'pictures');
+  const pictures = directory.file('pictures');
   mkdirSync(pictures);
   for (const name of ['mug.jpg', 'car.jpg', 'clock.png'])
     copyFileSync(path.join(IMAGES, name), path.join(pictures, name));
@@ -68,7 +67,7 @@ test('a folder: every picture by name, the same over every way of sending', asyn
 });
 
 test('-p writes the first input, -v the request', async () => {
-  const file = path.join(folder, 'input.raw');
+  const file = directory.file('input.raw');
   const { status, stdout } = await run(...http(), '-v', '-p', file, MUG);
   assert.equal(status, 0);
   const header =
@@ -86,10 +85,10 @@ test('headers are sent; over gRPC with a warning', async () => {
 });
 
 test('what cannot work ends with one line and status 1', async () => {
-  mkdirSync(path.join(folder, 'empty'));
-  writeFileSync(path.join(folder, 'text.jpg'), 'no picture');
-  writeFileSync(path.join(folder, 'nothing.jpg'), '');
-  const at = (name: string): string => path.join(folder, name);
+  mkdirSync(directory.file('empty'));
+  writeFileSync(directory.file('text.jpg'), 'no picture');
+  writeFileSync(directory.file('nothing.jpg'), '');
+  const at = (name: string): string => directory.file(name);
   const cases: readonly [args: string[], stderr: string][] = [
     [[...http(), at('none.jpg')], `Failed to find '${at('none.jpg')}': No such file or directory`],
     [[...http(), at('empty')], `error: no image in folder '${at('empty')}': it is empty`],

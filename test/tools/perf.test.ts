@@ -1,20 +1,18 @@
 /** `triton perf` as users start it: shared memory, metrics of GPUs, periodic concurrency, TLS. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { NEEDS_SHARED_MEMORY } from '../support/machine/linux-only.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
+import { type ProgramRun, runTriton } from '../support/programs/run-triton.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { hasOpenssl, makeCertificates } from '../support/servers/certificates.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/models', import.meta.url));
 const PYTHON_FIXTURES = fileURLToPath(new URL('../../../fixtures/models_python', import.meta.url));
 
@@ -25,7 +23,7 @@ const files = makeRepository({
   }),
   'count.json': JSON.stringify({ data: [{ FROM: [3] }, { FROM: [1] }] }),
 });
-const file = (name: string): string => path.join(files.path, name);
+const { file } = files;
 let server: TestServer;
 
 before(async () => {
@@ -44,22 +42,10 @@ after(async () => {
   files.remove();
 });
 
-interface Outcome {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function perf(...args: string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [TRITON, 'perf', ...args], { timeout: 90_000 }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
-    });
-  });
-}
+const perf = (...args: string[]): Promise<ProgramRun> => runTriton(['perf', ...args]);
 
 const at = (protocol: 'http' | 'grpc'): string[] => ['-i', protocol, '-u', `127.0.0.1:${server[protocol]}`];
-const succeeded = ({ status, stdout, stderr }: Outcome): string => {
+const succeeded = ({ status, stdout, stderr }: ProgramRun): string => {
   assert.equal(status, 0, stderr + stdout);
   return stdout;
 };
@@ -128,7 +114,7 @@ describe('metrics of GPUs', () => {
     stub.close();
   });
 
-  const run = (metricsUrl: string, ...more: string[]): Promise<Outcome> =>
+  const run = (metricsUrl: string, ...more: string[]): Promise<ProgramRun> =>
     perf(
       ...at('http'),
       '-m',
@@ -166,7 +152,7 @@ test('periodic concurrency: requests join while others answer; all of them are e
     ['--model-control-mode=explicit', '--load-model=count_down', `--backend-config=python,python-executable=${python}`],
   );
   try {
-    const periodic = (range: string, period: string, out: string): Promise<Outcome> => {
+    const periodic = (range: string, period: string, out: string): Promise<ProgramRun> => {
       const load = ['--streaming', '--periodic-concurrency-range', range, '--request-period', period];
       const where = ['-i', 'grpc', '-u', `127.0.0.1:${streaming.grpc}`, '-m', 'count_down'];
       return perf(...where, ...load, '--input-data', file('count.json'), '--profile-export-file', out);
@@ -211,7 +197,7 @@ test('TLS with certificates on both sides, over both protocols', async (t) => {
     [FIXTURES],
     [...options, '--model-control-mode=explicit', '--load-model=simple'],
   );
-  const run = (...args: string[]): Promise<Outcome> => perf('-m', 'simple', '--request-count', '5', ...args);
+  const run = (...args: string[]): Promise<ProgramRun> => perf('-m', 'simple', '--request-count', '5', ...args);
   try {
     const { certificate, key } = pem.client;
     const grpc = ['-i', 'grpc', '-u', `localhost:${secure.grpc}`, '--ssl-grpc-use-ssl'];

@@ -1,9 +1,7 @@
 /** A repository of a thousand models in which fifty have a fault: all are found, and nothing else is said. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, test } from 'node:test';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
 import { runValidate } from '../support/programs/validate-process.js';
 import { plantRepository } from '../support/repositories/planted-repository.js';
@@ -12,12 +10,16 @@ const MODELS = 1000;
 const FAULTS = 50;
 const MEMORY_LIMIT_MIB = 300;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'planted-'));
-after(() => rmSync(folder, { recursive: true }));
+const directory = temporaryDirectory();
+after(() => directory.remove());
 
 test('fifty faults in a thousand models: all found, nothing else, in little memory', async () => {
-  const planted = plantRepository(folder, MODELS, FAULTS);
-  const { status, out, complaint, peakMiB } = await runValidate(folder, ['--format', 'json'], pythonWithNumpy());
+  const planted = plantRepository(directory.path, MODELS, FAULTS);
+  const { status, out, complaint, peakMiB } = await runValidate(
+    directory.path,
+    ['--format', 'json'],
+    pythonWithNumpy(),
+  );
   assert.equal(status, 1, complaint);
   const report = JSON.parse(out) as { models: number; findings: { model: string; rule: string; remedy?: string }[] };
   assert.equal(report.models, MODELS);

@@ -1,9 +1,8 @@
 /** Model repositories in object stores, against stand-ins of the three services (spec: model repository, section 1.9). */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import tls from 'node:tls';
@@ -13,6 +12,8 @@ import type { Tensor } from '../../src/protocol/tensor.js';
 import { makeTensor, tensorValues } from '../../src/protocol/tensor-values.js';
 import { RemoteRepository } from '../../src/repository/stores/remote-repository.js';
 import { freePort } from '../support/machine/free-port.js';
+import { temporaryDirectory } from '../support/machine/temporary-directory.js';
+import { runTriton, TRITON } from '../support/programs/run-triton.js';
 import { identityConfig, identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { hasOpenssl, makeCertificates } from '../support/servers/certificates.js';
 import { startHttpStandIn } from '../support/servers/http-stand-in.js';
@@ -21,7 +22,6 @@ import { startTestServer, type TestServer } from '../support/servers/test-server
 
 const TENSORS = [['TYPE_FP32', '[ 4 ]']] as const;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const PROGRAM = path.join(ROOT, 'bin/triton.js');
 /** The stand-ins may have to be installed first. */
 const LIMIT_MS = 175_000;
 const STARTERS = { s3: startS3, gs: startGcs, as: startAzurite } as const;
@@ -29,12 +29,12 @@ type Scheme = keyof typeof STARTERS;
 const SCHEMES = Object.keys(STARTERS) as Scheme[];
 
 /** Models are fetched into this folder. */
-const mount = mkdtempSync(path.join(tmpdir(), 'triton-mount-'));
+const mount = temporaryDirectory();
 const stores: Partial<Record<Scheme, ObjectStoreStandIn>> = {};
 const environment: Record<string, string> = {
-  TRITON_AWS_MOUNT_DIRECTORY: mount,
-  TRITON_GCS_MOUNT_DIRECTORY: mount,
-  TRITON_AZURE_MOUNT_DIRECTORY: mount,
+  TRITON_AWS_MOUNT_DIRECTORY: mount.path,
+  TRITON_GCS_MOUNT_DIRECTORY: mount.path,
+  TRITON_AZURE_MOUNT_DIRECTORY: mount.path,
 };
 
 before(async () => {
@@ -52,7 +52,7 @@ before(async () => {
 
 after(async () => {
   await Promise.all(Object.values(stores).map((store) => store.stop()));
-  rmSync(mount, { recursive: true, force: true });
+  mount.remove();
 });
 
 /** The stand-in of a store; skips the test where it is not to be had (findTool has complained loudly). */
@@ -82,16 +82,7 @@ async function checkServes(server: TestServer, model: string): Promise<void> {
 
 /** Removal goes on after the call that caused it. */
 async function untilFetched(count: number): Promise<void> {
-  while (readdirSync(mount).length !== count) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-function runTriton(args: readonly string[], more: Readonly<Record<string, string>>) {
-  const options = { env: { ...process.env, ...more }, timeout: 50_000 };
-  return new Promise<{ status: unknown; out: string; complaint: string }>((resolve) => {
-    execFile(process.execPath, [PROGRAM, ...args], options, (error, out, complaint) =>
-      resolve({ status: error === null ? 0 : error.code, out, complaint }),
-    );
-  });
+  while (readdirSync(mount.path).length !== count) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 for (const scheme of SCHEMES) {
@@ -120,7 +111,7 @@ for (const scheme of SCHEMES) {
       } finally {
         await server.stop();
       }
-      assert.deepEqual(readdirSync(mount), []);
+      assert.deepEqual(readdirSync(mount.path), []);
     });
 
     test('on request: the index fetches nothing, a load one model, an unload removes it', async (t) => {
@@ -130,12 +121,12 @@ for (const scheme of SCHEMES) {
       const server = await startTestServer([`${store.path}//explicit/`], ['--model-control-mode=explicit']);
       try {
         assert.deepEqual(await server.engine.index(false), [{ name: 'one' }, { name: 'two' }]);
-        assert.deepEqual(readdirSync(mount), []);
+        assert.deepEqual(readdirSync(mount.path), []);
         await server.engine.load('one', {});
         await checkServes(server, 'one');
-        assert.equal(readdirSync(mount).length, 1);
+        assert.equal(readdirSync(mount.path).length, 1);
         await server.engine.load('one', {});
-        assert.equal(readdirSync(mount).length, 1);
+        assert.equal(readdirSync(mount.path).length, 1);
         await server.engine.unload('one', false);
         await untilFetched(0);
         await assert.rejects(server.engine.load('three', {}), {
@@ -146,7 +137,7 @@ for (const scheme of SCHEMES) {
       } finally {
         await server.stop();
       }
-      assert.deepEqual(readdirSync(mount), []);
+      assert.deepEqual(readdirSync(mount.path), []);
     });
 
     test('a path with nothing below it, and one of an object', async (t) => {
@@ -212,7 +203,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
       await server.stop();
       local.remove();
     }
-    assert.deepEqual(readdirSync(mount), []);
+    assert.deepEqual(readdirSync(mount.path), []);
   });
 
   test('a command that is interrupted while it fetches leaves nothing behind', async () => {
@@ -226,7 +217,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
       return { silent: true };
     });
     try {
-      const args = [PROGRAM, 'repo', 'validate', `s3://${store.host}/bucket`];
+      const args = [TRITON, 'repo', 'validate', `s3://${store.host}/bucket`];
       const env = { ...process.env, TMPDIR: folder.path, AWS_EC2_METADATA_DISABLED: 'true' };
       const child = spawn(process.execPath, args, { env, stdio: 'ignore', timeout: 50_000 });
       const ended = new Promise((resolve) => child.once('close', resolve));
@@ -278,12 +269,14 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     const repository = `s3://https://127.0.0.1:${(proxy.address() as net.AddressInfo).port}/models/secure`;
     try {
       await putModel(store, 'secure', 'model');
-      const trusting = await runTriton(['repo', 'list', repository], { NODE_EXTRA_CA_CERTS: certificates.authority });
-      assert.equal(trusting.status, 0, trusting.complaint);
-      assert.match(trusting.out, /model .* identity .* ready/);
-      const other = await runTriton(['repo', 'list', repository], {});
+      const trusting = await runTriton(['repo', 'list', repository], {
+        env: { NODE_EXTRA_CA_CERTS: certificates.authority },
+      });
+      assert.equal(trusting.status, 0, trusting.stderr);
+      assert.match(trusting.stdout, /model .* identity .* ready/);
+      const other = await runTriton(['repo', 'list', repository]);
       assert.equal(other.status, 1);
-      assert.match(other.complaint, /Unable to create S3 filesystem client\. .* certificate/);
+      assert.match(other.stderr, /Unable to create S3 filesystem client\. .* certificate/);
     } finally {
       proxy.close();
       certificates.remove();
@@ -296,7 +289,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     await putModel(store, 'by-file', 'model');
     const folder = makeRepository({});
     const file = path.join(folder.path, 'credentials.json');
-    const env = { TRITON_CLOUD_CREDENTIAL_PATH: file, TRITON_AWS_MOUNT_DIRECTORY: mount };
+    const env = { TRITON_CLOUD_CREDENTIAL_PATH: file, TRITON_AWS_MOUNT_DIRECTORY: mount.path };
     const right = { key_id: 'S3RVER', secret_key: 'S3RVER' };
     const wrong = { key_id: 'S3RVER', secret_key: 'no' };
     try {
@@ -347,7 +340,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     } finally {
       await server.stop();
     }
-    assert.deepEqual(readdirSync(mount), []);
+    assert.deepEqual(readdirSync(mount.path), []);
   });
 
   test('a start that fails leaves nothing behind, and names files by their place in the store', async (t) => {
@@ -363,7 +356,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
       /creating server: Internal - failed to load all models/,
     );
     assert.ok(log.includes(`failed to read text proto from ${store.path}/faulty/model/config.pbtxt`), log);
-    assert.deepEqual(readdirSync(mount), []);
+    assert.deepEqual(readdirSync(mount.path), []);
   });
 
   test('repo validate takes such paths, shows them and leaves nothing behind', async (t) => {
@@ -372,15 +365,16 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     await store.put('checked/model/config.pbtxt', `${identityConfig('model', TENSORS)}max_batch_sise: 1\n`);
     await store.put('checked/model/1/.keep', '');
     const folder = makeRepository({});
-    const validate = (repository: string) => runTriton(['repo', 'validate', repository], { TMPDIR: folder.path });
+    const validate = (repository: string) =>
+      runTriton(['repo', 'validate', repository], { env: { TMPDIR: folder.path } });
     try {
-      const { status, out } = await validate(`${store.path}/checked`);
+      const { status, stdout } = await validate(`${store.path}/checked`);
       assert.equal(status, 1);
-      assert.match(out, new RegExp(`^${store.path}/checked/model/config\\.pbtxt:6:\\d+: error: `, 'm'));
-      assert.match(out, /max_batch_sise: 1/);
+      assert.match(stdout, new RegExp(`^${store.path}/checked/model/config\\.pbtxt:6:\\d+: error: `, 'm'));
+      assert.match(stdout, /max_batch_sise: 1/);
       const missing = await validate(`${store.path}/none`);
       assert.equal(missing.status, 1);
-      assert.match(missing.complaint, /failed to stat file s3:/);
+      assert.match(missing.stderr, /failed to stat file s3:/);
       assert.deepEqual(readdirSync(folder.path), []);
     } finally {
       folder.remove();

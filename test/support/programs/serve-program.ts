@@ -1,7 +1,7 @@
 /** Runs `triton serve` as users do: a program with output, signals and an exit status. */
 import { spawn } from 'node:child_process';
-
-const PROGRAM = new URL('../../../../bin/triton.js', import.meta.url).pathname;
+import { FREE_PORTS } from '../machine/free-port.js';
+import { TRITON } from './run-triton.js';
 
 /** Longest wait for a line of the output or for the end, in ms; generous, as machines may be busy. */
 const WAIT_MS = 60_000;
@@ -26,16 +26,22 @@ export interface ServeProgram {
   ended(): Promise<ProgramEnd>;
 }
 
+/** How it is started, besides its own arguments. */
+export interface ServeOptions {
+  /** Variables on top of those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Options of Node. */
+  readonly nodeArgs?: readonly string[];
+}
+
 /** Starts it on free ports of 127.0.0.1. */
 export function serveProgram(
   repository: string,
   args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, nodeArgs = [] }: ServeOptions = {},
 ): ServeProgram {
-  const ports = ['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]);
-  const child = spawn(process.execPath, [PROGRAM, 'serve', `--model-repository=${repository}`, ...ports, ...args], {
-    env: { ...process.env, ...env },
-  });
+  const all = [...nodeArgs, TRITON, 'serve', `--model-repository=${repository}`, ...FREE_PORTS, ...args];
+  const child = spawn(process.execPath, all, { env: { ...process.env, ...env } });
   let output = '';
   let over: { status: number | null; signal: NodeJS.Signals | null } | undefined;
   const looks = new Set<() => void>();
@@ -92,7 +98,21 @@ export function serveProgram(
   };
 }
 
-/** The HTTP port out of the server's log. */
-export async function httpPort(program: ServeProgram): Promise<number> {
-  return Number((await program.printed(/Started HTTPService at 127\.0\.0\.1:(\d+)/))[1]);
+/** The HTTP port that the server's log names. */
+export function httpPort(program: ServeProgram): Promise<number> {
+  return portOf(program, 'HTTPService');
+}
+
+/** The gRPC port that the server's log names. */
+export function grpcPort(program: ServeProgram): Promise<number> {
+  return portOf(program, 'GRPCInferenceService');
+}
+
+/** The port of the metrics, which is the last that the server opens. */
+export function metricsPort(program: ServeProgram): Promise<number> {
+  return portOf(program, 'Metrics Service');
+}
+
+async function portOf(program: ServeProgram, service: string): Promise<number> {
+  return Number((await program.printed(new RegExp(`Started ${service} at [^"\\s]*:(\\d+)`)))[1]);
 }

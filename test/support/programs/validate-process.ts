@@ -1,9 +1,8 @@
 /** Runs `triton repo validate` as a process and watches what it takes. */
 import { spawn } from 'node:child_process';
-import path from 'node:path';
 import { peakMemoryMiB } from '../machine/processes.js';
+import { TRITON } from './run-triton.js';
 
-const TRITON = path.resolve(import.meta.dirname, '../../../../bin/triton.js');
 const LOOK_EVERY_MS = 20;
 
 /** What came of it. */

@@ -27,3 +27,13 @@ export function identityModel(
 ): Record<string, string> {
   return { [`${name}/config.pbtxt`]: identityConfig(name, tensors, more), [`${name}/1/.keep`]: '' };
 }
+
+/** The files of Python models with one configuration; `sources` has the code of each by its name. */
+export function pythonModels(config: string, sources: Readonly<Record<string, string>>): Files {
+  return Object.fromEntries(
+    Object.entries(sources).flatMap(([name, source]) => [
+      [`${name}/config.pbtxt`, config],
+      [`${name}/1/model.py`, source],
+    ]),
+  );
+}

@@ -1,9 +1,8 @@
 /** Certificates for tests of TLS, made by the openssl command: an authority, and identities that it signed. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { skipLoudly } from '../machine/skip-loudly.js';
+import { temporaryDirectory } from '../machine/temporary-directory.js';
 
 /** Paths of PEM files. */
 export interface Identity {
@@ -11,7 +10,7 @@ export interface Identity {
   readonly key: string;
 }
 
-/** A folder with certificates; removed by `remove`. */
+/** A directory with certificates; removed by `remove`. */
 export interface TestCertificates {
   readonly authority: string;
   /** For localhost and 127.0.0.1. */
@@ -34,8 +33,8 @@ export function hasOpenssl(): boolean {
 
 /** Makes the certificates. */
 export function makeCertificates(): TestCertificates {
-  const folder = mkdtempSync(path.join(tmpdir(), 'triton-tls-'));
-  const file = (name: string): string => path.join(folder, name);
+  const directory = temporaryDirectory();
+  const { file } = directory;
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const selfSigned = (name: string, subject: string): Identity => {
     openssl('req', '-x509', ...key, '-keyout', file(`${name}.key`), '-out', file(`${name}.pem`), '-subj', subject);
@@ -59,7 +58,7 @@ export function makeCertificates(): TestCertificates {
     stranger: selfSigned('stranger', '/CN=stranger'),
     junk: file('junk.pem'),
     read: (name) => readFileSync(name),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: directory.remove,
   };
 }
 

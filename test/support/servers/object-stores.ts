@@ -1,11 +1,9 @@
 /** Stand-ins of object stores that tests start: s3rver for S3, Azurite for Azure, gcp-storage-emulator for Google. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { AwsClient } from 'aws4fetch';
 import { freePort } from '../machine/free-port.js';
+import { temporaryDirectory } from '../machine/temporary-directory.js';
 import { pythonWithGcsEmulator } from '../programs/python.js';
 import { findTool } from '../programs/tools.js';
 
@@ -151,9 +149,10 @@ async function expectOk(answer: Response, what: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-/** Starts a program with a folder of its own, and waits until it answers HTTP. */
+/** Starts a program with a directory of its own, and waits until it responds over HTTP. */
 async function startProcess(program: string, args: (data: string) => readonly string[], port: number) {
-  const data = mkdtempSync(path.join(tmpdir(), 'triton-store-'));
+  const directory = temporaryDirectory();
+  const data = directory.path;
   const child: ChildProcess = spawn(program, args(data), { cwd: data, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -165,7 +164,7 @@ async function startProcess(program: string, args: (data: string) => readonly st
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await ended;
-    rmSync(data, { recursive: true, force: true });
+    directory.remove();
   };
   const end = performance.now() + START_MS;
   for (;;) {

@@ -1,11 +1,12 @@
 /** A Prometheus for tests: one that is installed, or Debian's package unpacked into a folder of this project. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../machine/free-port.js';
 import { skipLoudly } from '../machine/skip-loudly.js';
+import { temporaryDirectory } from '../machine/temporary-directory.js';
 
 const CACHE = fileURLToPath(new URL('../../../../.venv/prometheus', import.meta.url));
 
@@ -69,15 +70,13 @@ export interface RunningPrometheus {
   stop(): Promise<void>;
 }
 
-/** Starts it with a configuration, data in a folder that goes with it. Resolves when it answers. */
+/** Starts it with a configuration, its data in a directory that is removed with it. Resolves when it responds. */
 export async function startPrometheus(program: string, configuration: string): Promise<RunningPrometheus> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'prometheus-'));
-  const file = path.join(folder, 'prometheus.yml');
-  writeFileSync(file, configuration);
+  const directory = temporaryDirectory({ 'prometheus.yml': configuration });
   const port = await freePort();
   const args = [
-    `--config.file=${file}`,
-    `--storage.tsdb.path=${folder}/data`,
+    `--config.file=${directory.file('prometheus.yml')}`,
+    `--storage.tsdb.path=${directory.file('data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ];
   const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -100,7 +99,7 @@ export async function startPrometheus(program: string, configuration: string): P
     async stop() {
       child.kill('SIGTERM');
       await exited;
-      rmSync(folder, { recursive: true, force: true });
+      directory.remove();
     },
   };
   await eventually(async () => {

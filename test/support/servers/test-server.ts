@@ -3,6 +3,7 @@ import { defaultLogSettings, ServerLog } from '../../../src/server/log/server-lo
 import { resolveOptions } from '../../../src/server/options/resolve-options.js';
 import { type RunningServer, startServer } from '../../../src/server/server.js';
 import { serverStarts, serverStopped } from '../ledger/ledger.js';
+import { FREE_PORTS } from '../machine/free-port.js';
 
 /** A server with its log collected. */
 export interface TestServer extends RunningServer {
@@ -27,11 +28,7 @@ export async function startTestServer(
   args: readonly string[] = [],
   onLog: (part: string) => void = () => {},
 ): Promise<TestServer> {
-  const line = [
-    ...repositories.map((repository) => `--model-repository=${repository}`),
-    ...['http', 'grpc', 'metrics'].flatMap((name) => [`--${name}-port=0`, `--${name}-address=127.0.0.1`]),
-    ...args,
-  ];
+  const line = [...repositories.map((repository) => `--model-repository=${repository}`), ...FREE_PORTS, ...args];
   const resolved = resolveOptions(line, () => {});
   if (resolved.kind !== 'serve') throw new Error(resolved.kind === 'error' ? resolved.message : 'help');
   let text = '';
