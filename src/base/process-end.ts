@@ -24,7 +24,7 @@ export function atProcessEnd(cleanUp: () => void): () => void {
 }
 
 /** Runs every clean-up, each once; one that fails is reported and does not keep the others from running. */
-export function cleanUpNow(): void {
+function cleanUpNow(): void {
   for (const cleanUp of [...cleanUps].reverse()) {
     cleanUps.delete(cleanUp);
     try {

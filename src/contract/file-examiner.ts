@@ -16,7 +16,7 @@ export interface ExaminedVersion {
   readonly runModelCode: boolean;
 }
 
-/** What a backend's files say without an instance being made. */
+/** What a backend's files show without an instance being made. */
 export interface ExaminationResult {
   /** Completed from the files, as the backend would. */
   readonly config: ModelConfig;
@@ -24,7 +24,7 @@ export interface ExaminationResult {
   readonly provided: boolean;
   /**
    * What can be said of inputs and outputs: `complete` = they are what would be served; `given` = those that are listed
-   * will stay as they are, but completion failed; `unknown` = only running the model's own code tells.
+   * will stay as they are, but completion failed; `unknown` = only running the model's own code shows it.
    */
   readonly tensors: 'complete' | 'given' | 'unknown';
   /** What stops the version before its configuration is checked again. */

@@ -1,6 +1,6 @@
 import type { RuleName } from './rule-table.js';
 
-/** A place in a text file. Lines and columns start at 1; a tab moves to the next multiple of 8 (as protobuf counts). */
+/** A position in a text file. Lines and columns start at 1; a tab moves to the next multiple of 8 (as protobuf counts). */
 export interface Position {
   readonly line: number;
   readonly column: number;

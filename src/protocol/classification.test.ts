@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { classify, parseClassification, toFixed6 } from './classification.js';
+import { classifySteps, parseClassification } from './classification.js';
+import { atOnce } from './steps.js';
 import { makeTensor, tensorStrings } from './tensor-values.js';
 
-describe('classify', () => {
+const classify = (...args: Parameters<typeof classifySteps>) => atOnce(classifySteps(...args));
+
+describe('classifySteps', () => {
   const scores = makeTensor('O', 'FP32', [0.5, -1.25, 10, 0.5, Number.NaN, Number.POSITIVE_INFINITY], [2, 3]);
 
   it('gives the highest of each batch entry', () => {
@@ -72,23 +75,6 @@ describe('classify', () => {
         message: 'classification output tensor too large',
       },
     );
-  });
-});
-
-describe('toFixed6', () => {
-  it('prints like C', () => {
-    const texts = [0.5, 1 / 128, 3 / 128, -1 / 128, 1e22, -0, -1e-9, 123456.7891235, 1e20].map(toFixed6);
-    assert.deepEqual(texts, [
-      '0.500000',
-      '0.007812',
-      '0.023438',
-      '-0.007812',
-      '10000000000000000000000.000000',
-      '-0.000000',
-      '-0.000000',
-      '123456.789123',
-      '100000000000000000000.000000',
-    ]);
   });
 });
 

@@ -1,9 +1,10 @@
-/** The classification extension: the k highest elements of an output as texts (spec: wire protocol, section 4). */
+/** The classification extension: the k highest elements of an output as strings. */
 import { encodeBytes } from './bytes.js';
 import { type Before, introsort } from './compat/introsort.js';
+import { toFixed6 } from './compat/to-fixed6.js';
 import { elementCount } from './datatype.js';
 import { invalidArg } from './error.js';
-import { atOnce, type Steps } from './steps.js';
+import type { Steps } from './steps.js';
 import type { Tensor } from './tensor.js';
 import { type TypedArrays, typedView } from './typed-view.js';
 
@@ -30,19 +31,9 @@ const CLASSIFIABLE = new Set<string>([
 ] satisfies Classifiable[]);
 
 /**
- * The `count` highest elements of each batch entry as a BYTES tensor of texts `value:index` or `value:index:label`,
- * highest first. `batched`: the first dimension is the batch.
+ * The `count` highest elements of each batch entry as a BYTES tensor of strings `value:index` or `value:index:label`,
+ * highest first. `batched`: the first dimension is the batch. Works in steps.
  */
-export function classify(
-  output: Tensor,
-  count: number,
-  batched: boolean,
-  labels: readonly string[] | undefined,
-): Tensor {
-  return atOnce(classifySteps(output, count, batched, labels));
-}
-
-/** The same in steps. */
 export function* classifySteps(
   output: Tensor,
   count: number,
@@ -98,27 +89,12 @@ export function parseClassification(text: string): Classification {
   return { value, index: Number(index), label: label ?? '' };
 }
 
-/** C's `%f`: six decimals, halves to even, never an exponent. */
-export function toFixed6(value: number): string {
-  if (Number.isNaN(value)) return 'nan';
-  if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
-  if (Math.abs(value) >= 1e21) return `${BigInt(value)}.000000`;
-  if (value === 0) return Object.is(value, -0) ? '-0.000000' : '0.000000';
-  // A double lies exactly between two 6-decimal texts only when it is an odd multiple of 1/128. JavaScript then rounds
-  // away from zero, C to the even digit.
-  if (Math.abs((value * 128) % 2) === 1) {
-    const exact = value.toFixed(7);
-    if (Number(exact.at(-2)) % 2 === 0) return exact.slice(0, -1);
-  }
-  return value.toFixed(6);
-}
-
-/** Above this length equal values keep the order of their indexes: following the original would block for too long. */
+/** Above this length equal values keep the order of their indexes: following Triton would block for too long. */
 const MAX_SORTED = 100_000;
 
 /**
  * Indexes (from `start`) of the highest elements, best first; NaN is lower than everything. Where equal values compete
- * for a place, their order is that of the sort which the original uses.
+ * for a rank, their order is that of the sort which Triton uses.
  */
 function* highest(
   values: ArrayLike<number | bigint>,
@@ -135,7 +111,7 @@ function* highest(
     return y !== y && x === x;
   };
   if (count === 0) return [];
-  // One more than wanted, to see whether the last place is contested.
+  // One more than wanted, to see whether the last rank is contested.
   const best = yield* select(length, Math.min(count + 1, length), before);
   let tie = false;
   for (let i = 1; i < best.length && !tie; i++) tie = !before(best[i - 1]!, best[i]!);

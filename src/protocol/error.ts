@@ -1,6 +1,6 @@
 /**
  * The one error class of the project and its closed set of codes, with the maps between codes, HTTP statuses and
- * gRPC statuses (server's `TRITONSERVER_Error_Code`; spec of the wire protocol, section 1.3).
+ * gRPC statuses (Triton's `TRITONSERVER_Error_Code` in tritonserver.h).
  */
 
 /** Error codes in the numbering of the server's C API. */
@@ -61,7 +61,7 @@ const GRPC_STATUS: Record<ErrorCodeName, number> = {
   CANCELLED: GrpcStatus.CANCELLED,
 };
 
-/** The words printed before a message, as in `Invalid argument: <message>`; CANCELLED has none in the original. */
+/** The words printed before a message, as in `Invalid argument: <message>`; CANCELLED has none in Triton. */
 const CODE_TEXT: Record<ErrorCodeName, string> = {
   UNKNOWN: 'Unknown',
   INTERNAL: 'Internal',
@@ -73,7 +73,7 @@ const CODE_TEXT: Record<ErrorCodeName, string> = {
   CANCELLED: '<invalid code>',
 };
 
-/** An expected failure with one of the protocol's codes. `message` is the text that clients see, to the letter. */
+/** An expected failure with one of the protocol's codes. `message` is what clients see, to the letter. */
 export class TritonError extends Error {
   override readonly name = 'TritonError';
   readonly code: ErrorCodeName;
@@ -116,12 +116,12 @@ export function invalidArg(message: string): TritonError {
   return new TritonError('INVALID_ARG', message);
 }
 
-/** HTTP status that the server answers for an error code. */
+/** HTTP status of a response with an error code. */
 export function httpStatusOf(code: ErrorCodeName): number {
   return HTTP_STATUS[code];
 }
 
-/** gRPC status that the server answers for an error code. */
+/** gRPC status of a response with an error code. */
 export function grpcStatusOf(code: ErrorCodeName): number {
   return GRPC_STATUS[code];
 }

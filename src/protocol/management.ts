@@ -6,7 +6,7 @@ export interface StatisticDuration {
   readonly ns: bigint;
 }
 
-/** Statistics of one version, as `statistics` answers them. */
+/** Statistics of one version, as `statistics` returns them. */
 export interface ModelStatistics {
   readonly name: string;
   readonly version: string;

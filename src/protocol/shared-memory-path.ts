@@ -12,7 +12,7 @@ export function sharedMemoryName(key: string): string {
 
 /**
  * The file of a shared memory object, by the rules of `shm_open`; undefined for keys that name none: empty ones, and those
- * with a slash inside, which would lead out of the folder.
+ * with a slash inside, which would lead out of the directory.
  */
 export function sharedMemoryPath(key: string): string | undefined {
   const name = sharedMemoryName(key);

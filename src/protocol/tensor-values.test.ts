@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { checkBytesElements, decodeBytes, encodeBytes } from './bytes.js';
+import { decodeBytes, encodeBytes } from './bytes.js';
 import { fromBf16, fromFp16, toBf16, toFp16 } from './half.js';
 import { makeTensor, tensorStrings, tensorValues } from './tensor-values.js';
 import { typedView } from './typed-view.js';
@@ -26,24 +26,6 @@ describe('BYTES elements', () => {
     assert.throws(() => decodeBytes(Uint8Array.of(3, 0, 0, 0, 65)), {
       code: 'INVALID_ARG',
       message: 'incomplete string data in element 0: expecting string of length 3 but only 1 bytes available',
-    });
-  });
-
-  it('are counted as the server counts them', () => {
-    const place = { prefix: '[request id: 7] ', input: 'I', model: 'm' };
-    const about = "inference input 'I' for model 'm'";
-    const two = encodeBytes(['a', 'b']);
-    checkBytesElements(two, 2, place);
-    // The payload of the last element may be cut.
-    checkBytesElements(two.subarray(0, two.length - 1), 2, place);
-    assert.throws(() => checkBytesElements(two, 1, place), {
-      message: `[request id: 7] unexpected number of string elements 2 for ${about}, expecting 1`,
-    });
-    assert.throws(() => checkBytesElements(two, 3, place), {
-      message: `[request id: 7] expected 3 string elements for ${about}, got 2`,
-    });
-    assert.throws(() => checkBytesElements(two.subarray(0, 7), 2, place), {
-      message: `[request id: 7] incomplete string length indicator for ${about}, expecting 4 bytes but only 2 bytes available. Please make sure the string length indicator is in one buffer.`,
     });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * A JSON text as a tree that keeps numbers as written (64-bit integers would lose digits as doubles). Errors have the
- * texts of protobuf's own JSON reader: the message, up to 20 characters around the place, and a caret under it.
+ * messages of protobuf's own JSON reader: what is wrong, up to 20 characters around the position, and a caret under it.
  */
 import { invalidArg } from '../../protocol/error.js';
 

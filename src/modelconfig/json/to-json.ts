@@ -1,10 +1,9 @@
-/** Writing a message in the JSON form that the server's configuration endpoint answers. */
+/** Writing a message in the JSON form of the endpoint `v2/models/<model>/config`. */
 import { enumName, type Field, type FieldTable, type MessageSchema } from '../../protocol/proto/schema.js';
 import { floatText } from '../pbtxt/write-pbtxt.js';
 
 /**
- * The 64-bit fields that the server shows as numbers; all others stay strings, as protobuf writes them (spec: model
- * repository, section 5.6).
+ * The 64-bit fields that the server shows as numbers; all others stay strings, as protobuf writes them.
  */
 const NUMBERS: ReadonlySet<string> = new Set(
   Object.entries({

@@ -1,6 +1,6 @@
 /**
  * The canonical form of a configuration's text: that of protobuf's own printer (fields by number, one value per line, two
- * blanks of indent), with the comments of the original text kept where they belong. Values that say what goes without
+ * blanks of indent), with the comments of the file kept where they belong. Values that say what goes without
  * saying stay, as somebody wrote them on purpose.
  */
 import { ModelConfig } from '../../protocol/proto/model-config.js';

@@ -225,7 +225,7 @@ class Parser {
     let key: unknown;
     let value: unknown;
     let valueStart = start;
-    // The key may follow the value, so places inside the value are noted under the finished path afterwards.
+    // The key may follow the value, so positions inside the value are noted under the finished path afterwards.
     const outer = this.positions;
     const inner = new PositionMap();
     while (!this.#tokens.isSymbol('}') && !this.#tokens.isSymbol('>')) {

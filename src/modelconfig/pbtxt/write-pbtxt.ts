@@ -23,7 +23,7 @@ export function writePbtxt(config: ModelConfig, remark?: Remark): string {
  * A message in protobuf's text format: fields by ascending number, two blanks of indent, one value per line, what is
  * unset or zero left out. Map entries come by ascending key.
  */
-export function writeText<F extends FieldTable>(message: object, schema: MessageSchema<F>, remark?: Remark): string {
+function writeText<F extends FieldTable>(message: object, schema: MessageSchema<F>, remark?: Remark): string {
   const lines: string[] = [];
   const add: AddLine = (path, line) => {
     const text = path === undefined ? undefined : remark?.(path);

@@ -1,4 +1,4 @@
-/** Rules of `batch_input` and `batch_output` (spec: model repository, section 4.4, end, and section 4.1). */
+/** Rules of `batch_input` and `batch_output`. */
 
 import type { Faults } from '../../contract/fault.js';
 import { BatchInputKind, BatchOutputKind, DataType, type ModelConfig } from '../../protocol/proto/model-config.js';

@@ -1,4 +1,4 @@
-/** Rules of the dynamic batcher (spec: model repository, section 4.3, rules 8 to 14). */
+/** Rules of the dynamic batcher. */
 
 import type { Faults } from '../../contract/fault.js';
 import type { FieldPath } from '../../contract/finding.js';

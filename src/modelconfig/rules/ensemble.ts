@@ -1,4 +1,4 @@
-/** Rules of an ensemble that need no other model (spec: model repository, section 4.9, static part). */
+/** Rules of an ensemble that need no other model. */
 
 import type { Faults } from '../../contract/fault.js';
 import type { ModelConfig, ModelEnsembling } from '../../protocol/proto/model-config.js';

@@ -1,4 +1,4 @@
-/** Rules of normalised instance groups (spec: model repository, section 4.5). */
+/** Rules of normalised instance groups. */
 
 import type { Faults } from '../../contract/fault.js';
 import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../protocol/proto/model-config.js';

@@ -1,4 +1,4 @@
-/** Rules of the whole configuration (spec: model repository, section 4.3). */
+/** Rules of the whole configuration. */
 
 import { type Fault, Faults } from '../../contract/fault.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
@@ -71,7 +71,7 @@ export function cacheFaults(config: ModelConfig): Fault[] {
   return faults.list;
 }
 
-/** Rules 23 and 24, and the label names of metrics, which the original does not survive. */
+/** The response cache, the repository agents, and the label names of metrics: Triton ends at a wrong one. */
 export function checkExtras(config: ModelConfig, faults: Faults): void {
   faults.list.push(...cacheFaults(config));
   checkMetrics(config, faults);

@@ -1,4 +1,4 @@
-/** Rules of the sequence batcher (spec: model repository, section 4.3, rules 15 to 20, and section 4.6). */
+/** Rules of the sequence batcher. */
 
 import type { Faults } from '../../contract/fault.js';
 import type { FieldPath } from '../../contract/finding.js';

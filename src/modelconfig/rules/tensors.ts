@@ -1,4 +1,4 @@
-/** Rules of inputs and outputs (spec: model repository, section 4.4). */
+/** Rules of inputs and outputs. */
 
 import type { Faults } from '../../contract/fault.js';
 import type { FieldPath } from '../../contract/finding.js';

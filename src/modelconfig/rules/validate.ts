@@ -14,7 +14,7 @@ import { checkExtras, checkIdentity } from './model.js';
 import { checkSequenceBatching } from './sequence-batching.js';
 import { checkTensors } from './tensors.js';
 
-/** Everything but inputs, outputs and instance groups (spec: model repository, section 4.3). */
+/** Everything but inputs, outputs and instance groups. */
 export function validateModelConfig(config: ModelConfig): Fault[] {
   const faults = new Faults();
   checkIdentity(config, faults);
@@ -25,7 +25,7 @@ export function validateModelConfig(config: ModelConfig): Fault[] {
   return faults.list;
 }
 
-/** Inputs, outputs, batch inputs and outputs (section 4.4). */
+/** Inputs, outputs, batch inputs and outputs. */
 export function validateModelIO(config: ModelConfig): Fault[] {
   const faults = new Faults();
   checkTensors(config, faults);
@@ -40,7 +40,7 @@ export function validateForBackend(config: ModelConfig): Fault[] {
   return faults.list;
 }
 
-/** Normalised instance groups (section 4.5); nothing for ensembles. */
+/** Normalised instance groups; nothing for ensembles. */
 export function validateInstanceGroups(config: ModelConfig, host: InstanceGroupHost): Fault[] {
   const faults = new Faults();
   if (config.platform !== ENSEMBLE_PLATFORM) checkInstanceGroups(config, host, faults);

@@ -1,5 +1,5 @@
 /**
- * The order in which the original walks the inputs of a request: that of libstdc++'s unordered_map. It decides which of
+ * The order in which Triton walks the inputs of a request: that of libstdc++'s unordered_map. It decides which of
  * several wrong inputs is named, so it is only computed when a request is refused.
  */
 

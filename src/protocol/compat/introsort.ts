@@ -1,6 +1,6 @@
 /**
  * Sorting as C++'s `std::sort` of GNU's library does it. The result differs from any other sort only in the order of
- * equal elements, which that sort leaves to its algorithm: the original server's classification results show it, so it
+ * equal elements, which that sort leaves to its algorithm: Triton's classification results show it, so it
  * is followed step by step (median of three, partition, insertion sort of what is short, heap sort when too deep).
  */
 
@@ -66,7 +66,7 @@ function partition(items: Uint32Array, pivotAt: number, end: number, before: Bef
   }
 }
 
-/** Moves an element down to its place; one that does not belong before it is known to stand further down. */
+/** Moves an element down to its position; one that does not belong before it is known to stand further down. */
 function insert(items: Uint32Array, from: number, before: Before): void {
   const item = items[from]!;
   let at = from;

@@ -1,11 +1,11 @@
-/** The `parameters` of a request over HTTP (spec: wire protocol, section 3.6). */
+/** The `parameters` of a request over HTTP. */
 import { invalidArg } from '../error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
 import { JsonKind, type JsonValue } from '../json/json-value.js';
 import type { ParameterValue } from '../tensor.js';
 import { checkCorrelationId, NO_SETTINGS, type RequestSettings } from './parameters.js';
 
-/** What `parameters` say, and the form of outputs that are not listed. */
+/** What `parameters` set, and the form of outputs that are not listed. */
 export interface HttpSettings {
   readonly settings: Readonly<RequestSettings>;
   readonly binaryDataOutput: boolean;
@@ -83,7 +83,7 @@ const readUint64 = (value: JsonValue): bigint => value.asUint64();
 function readSequenceId(value: JsonValue): bigint | string {
   const integer = value.integer();
   if (integer !== undefined && integer >= 0n && BigInt.asUintN(64, integer) === integer) return integer;
-  // Negative ones are refused as the original refuses them: as a string that is not one.
+  // Negative ones are refused as Triton refuses them: as a string that is not one.
   if (value.isNumber && (integer === undefined || integer > 0n)) {
     const got = value.text;
     throw invalidArg(

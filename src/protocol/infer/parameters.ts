@@ -1,6 +1,7 @@
-/** Names and rules of request parameters that both protocols share (spec: wire protocol, sections 3.6 and 7.2). */
+/** Names and rules of request parameters that both protocols share. */
 import { TritonError } from '../error.js';
 import type { Parameters } from '../tensor.js';
+import { requestPrefix } from './request-prefix.js';
 
 /** Longest string correlation id, in bytes. */
 const MAX_CORRELATION_ID = 128;
@@ -15,9 +16,6 @@ export interface RequestSettings {
   readonly parameters: Parameters;
 }
 
-/** No parameters. */
-export const NO_CUSTOM_PARAMETERS: Parameters = [];
-
 /** The settings of a request without parameters. */
 export const NO_SETTINGS: Readonly<RequestSettings> = {
   correlationId: 0n,
@@ -25,7 +23,7 @@ export const NO_SETTINGS: Readonly<RequestSettings> = {
   sequenceEnd: false,
   priority: 0n,
   timeoutMicroseconds: 0n,
-  parameters: NO_CUSTOM_PARAMETERS,
+  parameters: [],
 };
 
 /** Checks the length of a string correlation id. */
@@ -39,14 +37,9 @@ export function checkCorrelationId(id: string): string {
   return id;
 }
 
-/** `[request id: <id>] `: begins messages about one request. */
-export function requestIdPrefix(id: string): string {
-  return `[request id: ${id === '' ? '<id_unknown>' : id}] `;
-}
-
 /** The refusal of an input that comes twice. */
 export function inputExists(id: string, input: string): TritonError {
-  return new TritonError('INVALID_ARG', `${requestIdPrefix(id)}input '${input}' already exists in request`);
+  return new TritonError('INVALID_ARG', `${requestPrefix(id)}input '${input}' already exists in request`);
 }
 
 /** The refusal of a region that is not registered. */

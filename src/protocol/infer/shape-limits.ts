@@ -7,7 +7,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 /**
  * Number of elements of a JSON tensor's shape. `shape` are the dimensions as numbers, `object` has them as sent. Overflowing shapes
- * are refused with the server's texts (spec: wire protocol, section 3.2).
+ * are refused with Triton's messages.
  */
 export function checkedElementCount(input: string, shape: readonly number[], object: JsonValue): number {
   let count = shape.length === 0 ? 0 : 1;

@@ -1,6 +1,6 @@
-/** What decoding and encoding need of registered shared memory (spec: wire protocol, section 9). */
+/** What decoding and encoding need of registered shared memory. */
 
-/** A range of a registered region. Unsigned, as large as 64 bits can say. */
+/** A range of a registered region. Unsigned, up to 64 bits. */
 export interface SharedMemoryPlace {
   readonly region: string;
   readonly offset: bigint;

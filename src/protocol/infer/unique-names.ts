@@ -1,4 +1,4 @@
-/** Above so many names a set is faster than looking at each. */
+/** Above this many names a set is faster than looking at each. */
 const FEW = 8;
 
 /** Names that must not repeat. A handful costs no set; any number costs no more than linear time. */

@@ -1,6 +1,6 @@
 import { TritonError } from '../error.js';
 
-/** Reasons of syntax errors, in RapidJSON's words (spec: wire protocol, section 1.9). */
+/** Reasons of syntax errors, in the words of RapidJSON, which Triton reads JSON with. */
 export const SyntaxReason = {
   EMPTY: 'The document is empty.',
   ROOT_FOLLOWED: 'The document root must not be followed by other values.',

@@ -81,7 +81,7 @@ const MALFORMED: readonly (readonly [text: string, reason: SyntaxReason, offset:
 
 describe('parseJson', () => {
   for (const [text, reason, offset] of MALFORMED) {
-    // The same fault must be found in the same place however the text around it is held.
+    // The same fault must be found at the same offset however the text around it is held.
     for (const [wrapped, shift] of [
       [text, 0],
       [`{"x":[{"y":[${text}`, 12],

@@ -45,7 +45,7 @@ const COMMA = 0x2c;
  * is not an object stay a range of bytes, so the numbers of a large tensor are never turned into values of their own; integers
  * keep all their digits; names keep their order and may repeat.
  *
- * Accessors throw INTERNAL errors in the words of the server's JSON layer (spec: wire protocol, section 1.9).
+ * Accessors throw INTERNAL errors in the words of Triton's JSON layer (triton_json.h).
  */
 export class JsonValue {
   readonly kind: JsonKind;
@@ -101,7 +101,7 @@ export class JsonValue {
     return this.kind === JsonKind.TRUE || this.kind === JsonKind.FALSE;
   }
 
-  /** The first member of that (ASCII) name; undefined when there is none or this is no object. */
+  /** The first member of that (ASCII) name; undefined when there is none or this is not an object. */
   member(name: string): JsonValue | undefined {
     if (this.kind !== JsonKind.OBJECT) return undefined;
     const { names, values } = this.#taken();
@@ -120,7 +120,7 @@ export class JsonValue {
     return this.member(name) ?? missing(name);
   }
 
-  /** Members in their order, repeated names included. Throws when this is no object. */
+  /** Members in their order, repeated names included. Throws when this is not an object. */
   members(): (readonly [name: JsonValue, value: JsonValue])[] {
     if (this.kind !== JsonKind.OBJECT) throw jsonError('attempt to get members for non-object');
     return this.#taken().values.map((value, i) => [this.#name(i), value]);
@@ -182,7 +182,7 @@ export class JsonValue {
     return this;
   }
 
-  /** The text; bytes that are no UTF-8 become replacement characters. */
+  /** The text; bytes that are not UTF-8 become replacement characters. */
   asString(): string {
     this.#mustBeString();
     if (!this.escaped) return decodeUtf8(this.bytes, this.start + 1, this.end - 1);
@@ -239,7 +239,7 @@ export class JsonValue {
   /** Any number. */
   asDouble(): number {
     if (!this.isNumber) throw jsonError('attempt to access JSON non-number as double');
-    // The original holds -0 as the integer 0.
+    // Triton holds -0 as the integer 0.
     return this.kind === JsonKind.INTEGER
       ? numberOf(this.bytes, this.start, this.end) + 0
       : numberOf(this.bytes, this.start, this.end);
@@ -324,7 +324,7 @@ export function parseJson(bytes: Uint8Array, maxValues = Number.POSITIVE_INFINIT
   return parse(bytes, { left: maxValues, large: undefined });
 }
 
-/** The same in steps, for what peers send: with the limits of `MAX_VALUES`. */
+/** The same in steps, for what clients and servers send: with the limit `MAX_VALUES`. */
 export function* parseJsonSteps(bytes: Uint8Array): Steps<JsonValue> {
   if (bytes.length <= STEP_BYTES) return parseJson(bytes, MAX_VALUES);
   const document = { left: MAX_VALUES, large: yield* checkSteps(bytes) };

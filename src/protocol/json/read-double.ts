@@ -55,7 +55,7 @@ export function readDouble(cursor: NumberCursor, single: boolean): number {
     power += down ? -exponent : exponent;
   }
   cursor.pos = pos;
-  // The original holds -0 as the integer 0; -0.0 keeps its sign.
+  // Triton holds -0 as the integer 0; -0.0 keeps its sign.
   if (mantissa === 0) return negative && !integer ? -0 : 0;
   if (power >= -22 && power <= 22 && (digits <= 15 || single)) {
     const value = power < 0 ? mantissa / POWERS[-power]! : mantissa * POWERS[power]!;
@@ -67,7 +67,7 @@ export function readDouble(cursor: NumberCursor, single: boolean): number {
   return numberOf(bytes, start, pos);
 }
 
-/** NaN, Inf, Infinity; anything else is no number. */
+/** NaN, Inf, Infinity; anything else is not a number. */
 function readWord(cursor: NumberCursor): number {
   const { bytes, pos } = cursor;
   const letter = bytes[bytes[pos] === 0x2d ? pos + 1 : pos];

@@ -1,4 +1,4 @@
-/** The elements of a JSON tensor, straight from the text into the tensor's bytes (spec: wire protocol, section 3.5). */
+/** The elements of a JSON tensor, straight from the text into the tensor's bytes. */
 import { LENGTH_BYTES } from '../bytes.js';
 import type { Steps } from '../steps.js';
 import { type FixedDatatype, typedView } from '../typed-view.js';

@@ -13,11 +13,11 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Largest exponent that the original takes; each digit of a fraction allows one more. */
+/** Largest exponent that RapidJSON takes; each digit of a fraction allows one more. */
 const MAX_EXPONENT = 308;
-/** Digits that the original takes into a number, from the first that is not 0. */
+/** Digits that RapidJSON takes into a number, from the first that is not 0. */
 const SIGNIFICANT_DIGITS = 17;
-/** An integer part of up to so many digits is never too big; a longer one when it reaches the bound before its last digit. */
+/** An integer part of up to this many digits is never too big; a longer one when it reaches the bound before its last digit. */
 const MAX_DIGITS = 308;
 const TOO_BIG_BEFORE_LAST_DIGIT = Number.MAX_VALUE / 10;
 
@@ -68,7 +68,7 @@ export class JsonScanner {
     throw new JsonSyntaxError(reason, offset);
   }
 
-  /** The byte at the position after blanks; 0 at the end. (A NUL byte ends the text for the original, too.) */
+  /** The byte at the position after blanks; 0 at the end. (A NUL byte ends the text for Triton, too.) */
   peek(): number {
     const { bytes, end } = this;
     let { pos } = this;
@@ -157,7 +157,7 @@ export class JsonScanner {
     this.pos++;
   }
 
-  /** Passes over a value that is no container; `first` is its first byte. */
+  /** Passes over a value that is not a container; `first` is its first byte. */
   scalar(first: number): void {
     if (first === QUOTE) this.string();
     else if (first === 0x74) this.literal('true');
@@ -187,7 +187,7 @@ export class JsonScanner {
     else if (digits > MAX_DIGITS && numberOf(bytes, first, this.pos - 1) >= TOO_BIG_BEFORE_LAST_DIGIT) {
       this.fail(SyntaxReason.TOO_BIG, start);
     }
-    // The original goes on even behind a word: it takes `Infinity.5e3` for infinity.
+    // RapidJSON goes on even behind a word: it takes `Infinity.5e3` for infinity.
     let integer = digits > 0;
     let scale = 0;
     if (this.pos < end && bytes[this.pos] === DOT) {
@@ -216,7 +216,7 @@ export class JsonScanner {
     return pos - start;
   }
 
-  /** Number of the fraction's digits, between `start` and the position, that the original takes into the number. */
+  /** Number of the fraction's digits, between `start` and the position, that RapidJSON takes into the number. */
   #significant(start: number): number {
     let zeros = start;
     while (zeros < this.pos && this.bytes[zeros] === ZERO) zeros++;
@@ -233,7 +233,7 @@ export class JsonScanner {
     if (negative) return;
     let value = 0;
     for (let i = digits; i < this.pos && value <= MAX_EXPONENT + scale; i++) value = value * 10 + bytes[i]! - ZERO;
-    // The original looks at the exponent alone: 0e999 is refused, 1000e306 is infinity.
+    // RapidJSON looks at the exponent alone: 0e999 is refused, 1000e306 is infinity.
     if (value > MAX_EXPONENT + scale) this.fail(SyntaxReason.TOO_BIG, start);
   }
 
@@ -242,7 +242,7 @@ export class JsonScanner {
     const first = this.pos < this.end ? this.bytes[this.pos] : 0;
     if (first === 0x4e || first === 0x49) {
       if (this.#eat('NaN')) return;
-      // The original looks for this behind what it found of NaN, and so takes `NInf`.
+      // RapidJSON looks for this behind what it found of NaN, and so takes `NInf`.
       if (this.#eat('Inf') && (this.pos >= this.end || this.bytes[this.pos] !== 0x69 || this.#eat('inity'))) return;
     }
     this.fail(SyntaxReason.VALUE);

@@ -5,7 +5,7 @@ const BACKSLASH = 0x5c;
 /** What the letters after a backslash stand for; letters that are not listed stand for themselves. */
 const CONTROLS: Readonly<Record<number, number>> = { 98: 0x08, 102: 0x0c, 110: 0x0a, 114: 0x0d, 116: 0x09 };
 
-/** The bytes of a valid string's inside with its escapes resolved. Bytes that are no UTF-8 stay as they are. */
+/** The bytes of a valid string's inside with its escapes resolved. Bytes that are not UTF-8 stay as they are. */
 export function unescapeString(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const target = Buffer.allocUnsafe(end - start);
   return target.subarray(0, unescapeInto(target, 0, bytes, start, end));

@@ -1,4 +1,4 @@
-/** The elements of a tensor as a flat JSON array (spec: wire protocol, section 3.5). */
+/** The elements of a tensor as a flat JSON array. */
 import { LENGTH_BYTES, lengthWordAt } from '../bytes.js';
 import { type Datatype, elementCount, elementSize } from '../datatype.js';
 import { invalidArg, TritonError } from '../error.js';

@@ -42,7 +42,7 @@ export interface ContentsFaults {
 
 /**
  * The tensor's bytes from an encoded InferTensorContents. Integers are cut to the datatype's low bytes; no populated
- * field gives no bytes (spec: wire protocol, section 7.2).
+ * field gives no bytes.
  */
 export function dataOfContents(
   contents: Uint8Array,

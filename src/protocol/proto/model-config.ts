@@ -1,6 +1,6 @@
 /**
  * `ModelConfig` and everything in it, as tables (model_config.proto, package `inference`). The declaration order is the
- * order of the JSON form; field 22 of ModelConfig is unused in the original.
+ * order of the JSON form; field 22 of ModelConfig is unused in Triton.
  */
 import {
   create,

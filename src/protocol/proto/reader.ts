@@ -15,7 +15,7 @@ const scratch = new DataView(new ArrayBuffer(8));
 
 /**
  * Reads protobuf's binary form from a block of bytes. Every method moves `pos`; whatever does not fit into the block, is
- * overlong or is no UTF-8 in a string throws INTERNAL `Unable to parse request` (spec: wire protocol, section 6).
+ * overlong or is not UTF-8 in a string throws INTERNAL `Unable to parse request`.
  */
 export class ProtoReader {
   readonly bytes: Uint8Array;

@@ -144,7 +144,7 @@ export function create<F extends FieldTable>(schema: MessageSchema<F>): MessageO
 }
 
 /** The value of an unset field. */
-export function defaultOf(field: Field): unknown {
+function defaultOf(field: Field): unknown {
   if (field.cardinality === 'repeated') return [];
   if (field.cardinality === 'map') return new Map();
   if (field.optional) return undefined;

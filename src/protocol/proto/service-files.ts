@@ -8,8 +8,8 @@ function unary(request: MessageSchema<FieldTable>, response: MessageSchema<Field
   return { request, response, streams: false };
 }
 
-/** Calls of `inference.GRPCInferenceService` (spec: wire protocol, section 5). */
-export const INFERENCE_CALLS: Readonly<Record<string, RpcSchema>> = {
+/** Calls of `inference.GRPCInferenceService` (grpc_service.proto). */
+const INFERENCE_CALLS: Readonly<Record<string, RpcSchema>> = {
   ServerLive: unary(messages.ServerLiveRequest, messages.ServerLiveResponse),
   ServerReady: unary(messages.ServerReadyRequest, messages.ServerReadyResponse),
   ModelReady: unary(messages.ModelReadyRequest, messages.ModelReadyResponse),
@@ -42,7 +42,7 @@ export const INFERENCE_CALLS: Readonly<Record<string, RpcSchema>> = {
 };
 
 /** Calls of `grpc.health.v1.Health` that are served. */
-export const HEALTH_CALLS: Readonly<Record<string, RpcSchema>> = {
+const HEALTH_CALLS: Readonly<Record<string, RpcSchema>> = {
   Check: unary(messages.HealthCheckRequest, messages.HealthCheckResponse),
 };
 

@@ -39,7 +39,7 @@ type Step = NonNullable<ModelConfig['ensemble_scheduling']>['step'][number];
 const MEMBER_FAILED = 'ensemble-member-failed';
 
 /**
- * All faults of an ensemble's place among the other models; the server reports the first. `known`: names of all models,
+ * All faults between an ensemble and the other models; the server reports the first. `known`: names of all models,
  * for suggestions.
  */
 export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember, known: Iterable<string> = []): Fault[] {

@@ -1,8 +1,8 @@
-/** What a file really is, told by its first bytes; and whether a file of a known format is whole. */
+/** What a file really is, by its first bytes; and whether a file of a known format is whole. */
 import type { FileHandle } from 'node:fs/promises';
 import { openRegularFile } from '../../base/files/read-regular-file.js';
 
-/** Formats that are told apart. */
+/** Formats that are recognised. */
 export type FileFormat = 'git-lfs' | 'html' | 'zip' | 'gzip' | 'tar' | 'hdf5' | 'tensorrt' | 'pickle' | 'xml' | 'json';
 
 /** Words for a format, as in `it is a web page`. */
@@ -21,7 +21,7 @@ export const FORMAT_WORDS: Readonly<Record<FileFormat, string>> = {
 
 const HEAD_BYTES = 512;
 
-/** The format of a file as its first bytes tell it; undefined for formats without a mark, such as protobuf's. */
+/** The format of a file as its first bytes show it; undefined for formats without a mark, such as protobuf's. */
 export async function formatOf(file: FileHandle): Promise<FileFormat | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
   const head = buffer.subarray(0, bytesRead);

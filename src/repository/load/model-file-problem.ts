@@ -5,7 +5,7 @@ import { type FileFormat, FORMAT_WORDS, formatOf } from './file-format.js';
 /** What speaks against a file. */
 export type FileProblem = Required<Pick<Fault, 'rule' | 'message' | 'remedy'>>;
 
-/** Formats that are no model of any backend. */
+/** Formats that no backend has models in. */
 const NO_MODEL: ReadonlySet<FileFormat> = new Set(['html', 'gzip', 'tar', 'hdf5', 'json']);
 
 /** Why a file cannot be a model, whatever its format; undefined when nothing speaks against it. */

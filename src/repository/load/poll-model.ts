@@ -155,7 +155,7 @@ async function exists(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Entries of the byte-wise first sub-directory, which alone tells the backend of a bare model. */
+/** Entries of the byte-wise first sub-directory, which alone decide the backend of a model without a configuration. */
 async function firstVersionEntries(directory: string): Promise<VersionEntries> {
   const [first] = (await listDirectory(directory)).directories;
   if (first === undefined) return noEntries;

@@ -41,7 +41,7 @@ export function optionalInputFaults(config: ModelConfig, supported: boolean): Fa
   });
 }
 
-/** Where the original looks for backends. */
+/** Where Triton looks for backends. */
 export const DEFAULT_BACKEND_DIRECTORY = '/opt/tritonserver/backends';
 
 /** A configuration with what is wrong about it. */

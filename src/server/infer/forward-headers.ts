@@ -1,19 +1,10 @@
 import type { InferenceRequest } from '../../contract/request.js';
 import { invalidArg } from '../../protocol/error.js';
-
-const RESERVED = new Set([
-  'sequence_id',
-  'sequence_start',
-  'sequence_end',
-  'priority',
-  'timeout',
-  'headers',
-  'binary_data_output',
-]);
+import { isReservedParameter } from '../../protocol/infer/parameters.js';
 
 /**
  * The request with every header whose name the pattern finds as a string parameter behind its own parameters. Throws
- * INVALID_ARG for names that mean something to the server (spec: wire protocol, section 3.6).
+ * INVALID_ARG for names that mean something to the server.
  */
 export function withForwardedHeaders(
   request: InferenceRequest,
@@ -23,7 +14,7 @@ export function withForwardedHeaders(
   const added: [string, string][] = [];
   for (const [name, value] of headers) {
     if (!pattern.test(name)) continue;
-    if (RESERVED.has(name) || name.startsWith('triton_')) {
+    if (isReservedParameter(name)) {
       throw invalidArg(`Header '${name}' is reserved for Triton usage and cannot be forwarded.`);
     }
     added.push([name, value]);
