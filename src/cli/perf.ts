@@ -2,10 +2,10 @@
 
 import { PROTOCOL_VERSION, packageVersion } from '../base/package.js';
 import { PerfError, PerfExit } from '../perf/error/perf-error.js';
+import { levelName } from '../perf/levels/measured-level.js';
 import { usage } from '../perf/options/usage.js';
 import { parseArgs } from '../perf/prepare/parse-args.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
-import { levelName } from '../perf/report/summary.js';
 import type { Command } from './main.js';
 
 const print = (line: string): void => {
@@ -43,19 +43,14 @@ async function measure(options: Options): Promise<number> {
   const chart = options.chart || process.stdout.isTTY === true;
   const stop = watchInterrupts();
   try {
-    const { levels, complete } = await runPerf(options, {
+    const { complete } = await runPerf(options, {
       print,
       warn,
       interrupted: stop.requested,
       version: packageVersion(),
+      chart,
       progress: chart ? new TerminalProgress(process.stderr, levelName(options)) : SILENT,
     });
-    if (chart && levels.length > 0) {
-      const { levelChart, levelTable } = await import('../perf/report/chart.js');
-      print(`\n${levelTable(levels, options)}`);
-      const text = levelChart(levels, options);
-      if (text !== '') print(`\n${text}`);
-    }
     return options.strict && !complete ? PerfExit.INCOMPLETE : PerfExit.SUCCESS;
   } finally {
     stop.end();

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nowNs } from '../../base/clock.js';
 import type { InferenceServerClient, ModelStatistics } from '../../client/index.js';
+import { messageOf } from '../error/message-of.js';
 import { PerfError } from '../error/perf-error.js';
 import type { LoadGenerator } from '../load/load-generator.js';
-import type { CollectedLoad, RequestDetail, WorkerFailure } from '../load/load-messages.js';
+import type { CollectedLoad, WorkerFailure } from '../load/load-messages.js';
 import { MachineLoad } from '../load/machine-load.js';
 import { stabilizingNs } from '../measure/latency.js';
+import type { MetricsPoller } from '../measure/metrics-poller.js';
 import { splitAtWindow } from '../measure/records.js';
 import { serverStatsBetween } from '../measure/server-stats.js';
 import {
@@ -18,10 +20,9 @@ import {
 } from '../measure/stability.js';
 import type { ClientCounters, WindowResult } from '../measure/window.js';
 import { computeWindow, mergeWindows } from '../measure/window.js';
-import type { MetricsPoller } from '../metrics/metrics-poller.js';
-import { messageOf } from '../model/message-of.js';
 import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
+import type { LevelDetails } from './measured-level.js';
 
 /** A time window really lasts so many times the measurement interval. */
 const WINDOW_FACTOR = 1.2;
@@ -58,14 +59,7 @@ export interface MeterContext {
   onWindow(index: number, window: WindowResult | PerfError): void;
 }
 
-/** Requests of a level for the profile export. */
-export interface LevelDetails {
-  readonly requests: RequestDetail[];
-  /** Start of the first window, then the end of each. */
-  readonly boundariesNs: number[];
-}
-
-/** Measures levels: windows one after the other until they are stable (spec of the load generator, section 11). */
+/** Measures levels: windows one after the other until they are stable (inference_profiler.cc of perf_analyzer). */
 export class LevelMeter {
   readonly #context: MeterContext;
   readonly #generator: LoadGenerator;

@@ -12,6 +12,38 @@ export function shares(total: number, parts: number): number[] {
   return Array.from({ length: parts }, (_, i) => Math.floor(total / parts) + (i < total % parts ? 1 : 0));
 }
 
+/** What the load of a level depends on besides the level. */
+export interface PlanContext {
+  readonly options: PerfOptions;
+  readonly data: InputData;
+  readonly isSequence: boolean;
+  /** Nanoseconds; empty unless the load goes by a file of intervals. */
+  readonly intervalsNs: readonly number[];
+}
+
+/** The load of a level, in whatever mode the run has; `count` = number of requests in all, 0 = no limit. */
+export function planOf(
+  { options, data, isSequence, intervalsNs }: PlanContext,
+  level: number,
+  count: number,
+  phase: 'warmup' | 'measure',
+): LoadPlan {
+  switch (options.loadMode) {
+    case 'RequestRate':
+      return ratePlan(level, options, isSequence, count);
+    case 'CustomIntervals':
+      return intervalsPlan(intervalsNs, options, isSequence, count);
+    case 'FixedSchedule': {
+      const split = options.warmupRequestCount;
+      return phase === 'warmup'
+        ? fixedPlan(data, options, 0, split)
+        : fixedPlan(data, options, split, data.streams[0]?.length ?? 0);
+    }
+    default:
+      return concurrencyPlan(phase === 'warmup' ? Math.min(level, count) : level, options, count);
+  }
+}
+
 /** `level` requests outstanding; `count` = number of requests in all, 0 = no limit. */
 export function concurrencyPlan(level: number, options: PerfOptions, count = 0): LoadPlan {
   // A synchronous worker has one request outstanding, so it takes one for each unit of concurrency.

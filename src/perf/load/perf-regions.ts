@@ -1,9 +1,9 @@
 import { atProcessEnd } from '../../base/process-end.js';
 import { type InferenceServerClient, type InferInput, SharedMemoryObject } from '../../client/index.js';
 import { elementSize } from '../../protocol/datatype.js';
+import { messageOf } from '../error/message-of.js';
 import { PerfError } from '../error/perf-error.js';
 import { elementsOf, type InputData } from '../input/input-data.js';
-import { messageOf } from '../model/message-of.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
 import type { LoadSetup } from './load-messages.js';

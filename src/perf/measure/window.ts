@@ -1,5 +1,5 @@
 import { PerfError, PerfExit } from '../error/perf-error.js';
-import type { GpuPoll } from '../metrics/gpu-metrics.js';
+import type { GpuPoll } from './gpu-metrics.js';
 import type { LatencyFigures } from './latency.js';
 import { latencyFigures } from './latency.js';
 import {

@@ -2,8 +2,8 @@ import type { InferenceServerClient } from '../../client/api/client.js';
 import type { Datatype } from '../../protocol/datatype.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
+import { messageOf, messageOfFirstCall } from '../error/message-of.js';
 import { startUpError } from '../error/perf-error.js';
-import { messageOf, messageOfFirstCall } from './message-of.js';
 
 /** An input or output of the measured model. */
 export interface PerfTensor {

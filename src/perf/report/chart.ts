@@ -1,17 +1,29 @@
 import { plot } from 'asciichart';
 import Table from 'cli-table3';
+import { formatG } from '../../base/format-g.js';
+import { levelName, type ReportedLevel } from '../levels/measured-level.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { formatG } from './format-number.js';
 import { usec } from './level-report.js';
-import type { ReportedLevel } from './summary.js';
-import { levelName } from './summary.js';
+import type { Reporter, ReportOutput } from './reporter.js';
 
-/** Columns of characters that a level takes in the charts, so that few levels still make a line. */
+/** Columns of characters that a chart takes, so that few levels still make a line. */
 const CHART_WIDTH = 60;
 const CHART_HEIGHT = 8;
 
+/** The levels as a table and as charts, on stdout behind everything else. */
+export function chartReport(_: PerfOptions, { print }: ReportOutput): Reporter {
+  return {
+    runFinished({ levels, options }) {
+      if (levels.length === 0) return;
+      print(`\n${levelTable(levels, options)}`);
+      const chart = levelChart(levels, options);
+      if (chart !== '') print(`\n${chart}`);
+    },
+  };
+}
+
 /** The levels as a table: throughput, latencies, and where the time went (microseconds). */
-export function levelTable(levels: readonly ReportedLevel[], options: PerfOptions): string {
+function levelTable(levels: readonly ReportedLevel[], options: PerfOptions): string {
   const table = new Table({
     head: [levelName(options), 'infer/sec', 'avg us', 'p50', 'p90', 'p95', 'p99', 'queue', 'compute', 'network+rest'],
     style: { head: [], border: [] },
@@ -38,7 +50,7 @@ export function levelTable(levels: readonly ReportedLevel[], options: PerfOption
 }
 
 /** Throughput and average latency over the levels, as two charts of characters. None for a single level. */
-export function levelChart(levels: readonly ReportedLevel[], options: PerfOptions): string {
+function levelChart(levels: readonly ReportedLevel[], options: PerfOptions): string {
   if (levels.length < 2) return '';
   const sorted = [...levels].sort((a, b) => a.level - b.level);
   const name = levelName(options).toLowerCase();

@@ -1,16 +1,15 @@
 import path from 'node:path';
 import { stringify } from 'csv-stringify/sync';
+import { formatG } from '../../base/format-g.js';
+import { levelName, type ReportedLevel } from '../levels/measured-level.js';
 import type { ServerStats } from '../measure/server-stats.js';
 import type { PerfModel } from '../model/perf-model.js';
 import { composingModelsOf } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { formatG } from './format-number.js';
 import { GPU_COLUMNS } from './gpu-report.js';
-import type { ReportContext } from './level-report.js';
 import { usec } from './level-report.js';
-import { writeReportFile } from './report-file.js';
-import type { ReportedLevel } from './summary.js';
-import { levelName } from './summary.js';
+import { checkReportFile, writeReportFile } from './report-file.js';
+import type { ReportContext, Reporter, ReportOutput } from './reporter.js';
 
 const SMALL_SAMPLE =
   'Server average accounted time was larger than client average wait time due to small sample size. Increase the measurement interval with `--measurement-interval`.';
@@ -25,17 +24,22 @@ interface Column<Row> {
 }
 
 /**
- * Writes the CSV files: the report and one for each model that the measured one calls (spec, section 14). Rows ascend
- * by throughput. Throws a PerfError when a file cannot be written; perf_analyzer leaves it out without a word.
+ * The CSV files: the report and one for each model that the measured one calls. The file is checked before the first
+ * request: perf_analyzer leaves out what cannot be written without a word.
  */
-export function writeCsvReports(
-  levels: readonly ReportedLevel[],
-  context: ReportContext,
-  warn: (line: string) => void,
-): void {
+export function csvReport({ reportFile }: PerfOptions, { warn }: ReportOutput): Reporter {
+  checkReportFile(reportFile);
+  return {
+    runFinished({ levels, options, model }) {
+      if (levels.length > 0) writeCsvFiles(levels, { options, model }, warn);
+    },
+  };
+}
+
+function writeCsvFiles(levels: readonly ReportedLevel[], context: ReportContext, warn: (line: string) => void): void {
   const file = context.options.reportFile;
-  const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
-  writeReportFile(file, csvReport(levels, context, warn));
+  const rows = byThroughput(levels);
+  writeReportFile(file, csvTable(levels, context, warn));
   const [first] = rows;
   for (const { name, version } of composingModelsOf(context.model)) {
     const found = first?.result.server?.composing.find(
@@ -51,15 +55,19 @@ export function writeCsvReports(
   }
 }
 
-/** The report as text. */
-export function csvReport(
+/** The content of the report's file; rows ascend by throughput. */
+export function csvTable(
   levels: readonly ReportedLevel[],
   context: ReportContext,
   warn: (line: string) => void,
 ): string {
-  const rows = [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
+  const rows = byThroughput(levels);
   const hasServer = rows[0]?.result.server !== undefined;
   return table(mainColumns(context, hasServer, warn), rows);
+}
+
+function byThroughput(levels: readonly ReportedLevel[]): ReportedLevel[] {
+  return [...levels].sort((a, b) => a.result.throughput - b.result.throughput);
 }
 
 function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {

@@ -1,5 +1,5 @@
-import { type GpuPoll, type GpuValues, mergePolls } from '../metrics/gpu-metrics.js';
-import { formatG } from './format-number.js';
+import { formatG } from '../../base/format-g.js';
+import { type GpuPoll, type GpuValues, mergePolls } from '../measure/gpu-metrics.js';
 
 /** More GPUs than these are not shown one by one on the console. */
 const MOST_GPUS = 16;

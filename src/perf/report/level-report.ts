@@ -1,18 +1,13 @@
+import { formatG } from '../../base/format-g.js';
+import { PerfError } from '../error/perf-error.js';
 import { deviationText, stabilizingNs } from '../measure/latency.js';
 import { averageUs } from '../measure/server-latency.js';
 import type { WindowResult } from '../measure/window.js';
-import type { PerfModel } from '../model/perf-model.js';
 import { isSequenceModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { formatG } from './format-number.js';
 import { gpuReport } from './gpu-report.js';
+import type { ReportContext } from './reporter.js';
 import { serverReport } from './server-report.js';
-
-/** What the reports have to know besides the figures. */
-export interface ReportContext {
-  readonly options: PerfOptions;
-  readonly model: PerfModel;
-}
 
 /** Share of delayed requests above which a level says so, percent. */
 const DELAYED_LIMIT = 1;
@@ -26,15 +21,16 @@ export function usec(ns: number): number {
   return Math.floor(ns / 1000);
 }
 
-/** `  Pass [1] throughput: ...`: the line of a window. */
-export function passLine(index: number, window: WindowResult, percentile: number): string {
+/** `  Pass [1] throughput: ...`: the line of a window, or of the error that it ended with. */
+export function passLine(index: number, window: WindowResult | PerfError, percentile: number): string {
+  if (window instanceof PerfError) return `  Pass [${index}] cb::Error: ${window.message}`;
   const head = `  Pass [${index}] throughput: ${formatG(window.throughput)} infer/sec.`;
   const value = usec(stabilizingNs(window.latency, percentile));
   if (percentile !== -1) return `${head} p${percentile} latency: ${value} usec`;
   return `${head} Avg latency: ${value} usec (std ${deviationText(window.latency.deviationUs)} usec). `;
 }
 
-/** The report of a level, as lines (spec, section 13.2). `warn` gets what goes to stderr. */
+/** The report of a level, as lines (report_writer.cc and inference_profiler.cc of perf_analyzer). `warn` gets what goes to stderr. */
 export function levelReport(result: WindowResult, context: ReportContext, warn: (line: string) => void): string[] {
   const lines = [...clientReport(result, context)];
   if (result.server !== undefined) lines.push('  Server: ', ...serverReport(result.server, context.model, warn));

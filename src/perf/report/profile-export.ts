@@ -1,60 +1,57 @@
 import { writeFileSync } from 'node:fs';
+import { nowNs } from '../../base/clock.js';
 import type { Datatype } from '../../protocol/datatype.js';
 import { PerfError } from '../error/perf-error.js';
-import type { InputData } from '../input/input-data.js';
-import type { LevelDetails } from '../levels/level-meter.js';
+import type { ExportedLevel } from '../levels/measured-level.js';
 import type { RequestDetail } from '../load/load-messages.js';
-import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
-
-/** A level with all its requests. */
-export interface ExportedLevel extends LevelDetails {
-  readonly level: number;
-}
+import type { FinishedRun, Reporter, ReportOutput } from './reporter.js';
 
 /** What the export is made from. */
-export interface ExportSource {
-  readonly options: PerfOptions;
-  readonly model: PerfModel;
-  readonly data: InputData;
-  readonly levels: readonly ExportedLevel[];
+export interface ExportSource extends Pick<FinishedRun, 'options' | 'model' | 'data' | 'exported'> {
   /** Version of this program. */
   readonly version: string;
   /** What to add to the monotonic clock's nanoseconds to get those since the epoch. */
   readonly epochOffsetNs: bigint;
 }
 
-/** Writes every request as JSON (spec of the load generator, section 15). Throws when the file cannot be written. */
-export function writeProfileExport(source: ExportSource, warn: (line: string) => void): void {
-  try {
-    writeFileSync(source.options.profileExportFile, profileExport(source, warn));
-  } catch (reason) {
-    if (!(reason instanceof Error && 'code' in reason)) throw reason;
-    throw new PerfError('failed to open file for outputting raw profile data', { emptyLines: 0 });
-  }
+/** The profile export: a file with every request as JSON (profile_data_exporter.cc of perf_analyzer). */
+export function profileExport({ profileExportFile }: PerfOptions, { version, warn }: ReportOutput): Reporter {
+  return {
+    runFinished(run) {
+      const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
+      const document = profileDocument({ ...run, version, epochOffsetNs }, warn);
+      try {
+        writeFileSync(profileExportFile, document);
+      } catch (reason) {
+        if (!(reason instanceof Error && 'code' in reason)) throw reason;
+        throw new PerfError('failed to open file for outputting raw profile data', { emptyLines: 0 });
+      }
+    },
+  };
 }
 
 /** The document: compact, written by hand because JSON.stringify knows neither 64-bit integers nor `1.0`. */
-export function profileExport(source: ExportSource, warn: (line: string) => void): string {
+export function profileDocument(source: ExportSource, warn: (line: string) => void): string {
   const { options, version } = source;
-  const experiments = source.levels.map((level) => experimentText(level, source, warn));
-  return `{"experiments":[${experiments.join(',')}],"version":${text(version)},"service_kind":${text(options.serviceKind)},"endpoint":${text(options.endpoint)}}`;
+  const experiments = source.exported.map((level) => experimentJson(level, source, warn));
+  return `{"experiments":[${experiments.join(',')}],"version":${quoted(version)},"service_kind":${quoted(options.serviceKind)},"endpoint":${quoted(options.endpoint)}}`;
 }
 
-function experimentText(level: ExportedLevel, source: ExportSource, warn: (line: string) => void): string {
+function experimentJson(level: ExportedLevel, source: ExportSource, warn: (line: string) => void): string {
   const time = (ns: number): string => String(source.epochOffsetNs + BigInt(Math.round(ns)));
   const { loadMode } = source.options;
   const experiment =
     loadMode === 'Concurrency' || loadMode === 'PeriodicConcurrency'
       ? `{"mode":"concurrency","value":${level.level}}`
       : `{"mode":"request_rate","value":${real(loadMode === 'FixedSchedule' ? 0 : level.level)}}`;
-  // Without windows the original writes the limits of its counters.
+  // Without windows perf_analyzer writes the limits of its counters.
   const boundaries = loadMode === 'PeriodicConcurrency' ? ['0', '18446744073709551615'] : level.boundariesNs.map(time);
-  const requests = level.requests.map((request) => requestText(request, source, time, warn));
+  const requests = level.requests.map((request) => requestJson(request, source, time, warn));
   return `{"experiment":${experiment},"requests":[${requests.join(',')}],"window_boundaries":[${boundaries.join(',')}]}`;
 }
 
-function requestText(
+function requestJson(
   request: RequestDetail,
   { data, model, options }: ExportSource,
   time: (ns: number) => string,
@@ -63,16 +60,16 @@ function requestText(
   const step = data.streams[request.stream]?.[request.step];
   const inputs = (step?.inputs ?? []).map(({ name, data: bytes }) => {
     const datatype = model.inputs.find((input) => input.name === name)?.datatype ?? 'BYTES';
-    // The original sees nothing of what lies in shared memory.
-    const shown = options.sharedMemory === 'none' ? valueText(datatype, bytes, warn) : '""';
-    return `${text(name)}:${shown}`;
+    // perf_analyzer does not see what lies in shared memory.
+    const shown = options.sharedMemory === 'none' ? valueJson(datatype, bytes, warn) : '""';
+    return `${quoted(name)}:${shown}`;
   });
-  // A response that only says "final" has no outputs, but the original names them all the same.
+  // A response that only says "final" has no outputs, but perf_analyzer names them all the same.
   const outputs = request.outputs.map((response) => {
     const members =
       response.length === 0
-        ? model.outputs.map(({ name }) => `${text(name)}:""`)
-        : response.map(({ name, datatype, data: bytes }) => `${text(name)}:${valueText(datatype, bytes, warn)}`);
+        ? model.outputs.map(({ name }) => `${quoted(name)}:""`)
+        : response.map(({ name, datatype, data: bytes }) => `${quoted(name)}:${valueJson(datatype, bytes, warn)}`);
     return `{${members.join(',')}}`;
   });
   const sequence = request.sequenceId === 0 ? '' : `"sequence_id":${request.sequenceId},`;
@@ -94,9 +91,9 @@ const ELEMENTS: Readonly<Partial<Record<Datatype, { size: number; read(view: Dat
   FP64: { size: 8, read: (view, offset) => real(view.getFloat64(offset, true)) },
 };
 
-function valueText(datatype: Datatype, bytes: Uint8Array, warn: (line: string) => void): string {
+function valueJson(datatype: Datatype, bytes: Uint8Array, warn: (line: string) => void): string {
   if (bytes.length === 0) return '""';
-  if (datatype === 'BYTES') return text(Buffer.from(bytes.buffer, bytes.byteOffset + 4, bytes.length - 4).toString());
+  if (datatype === 'BYTES') return quoted(Buffer.from(bytes.buffer, bytes.byteOffset + 4, bytes.length - 4).toString());
   const element = ELEMENTS[datatype];
   if (element === undefined) {
     warn(`WARNING: unsupported data type: '${datatype}'`);
@@ -110,13 +107,13 @@ function valueText(datatype: Datatype, bytes: Uint8Array, warn: (line: string) =
   return values.length === 1 ? (values[0] as string) : `[${values.join(',')}]`;
 }
 
-/** A number that shows that it is no integer; null for what JSON cannot say. */
+/** A number that shows that it is not an integer; null for what JSON cannot express. */
 function real(value: number): string {
   if (!Number.isFinite(value)) return 'null';
   const shown = JSON.stringify(value);
   return /^-?\d+$/.test(shown) ? `${shown}.0` : shown;
 }
 
-function text(value: string): string {
+function quoted(value: string): string {
   return JSON.stringify(value);
 }

@@ -1,25 +1,21 @@
+import { formatG } from '../../base/format-g.js';
 import type { PerfError } from '../error/perf-error.js';
+import type { LevelListener } from '../levels/level-run.js';
 import type { WindowResult } from '../measure/window.js';
-import { formatG } from './format-number.js';
 import { SATURATED, usec } from './level-report.js';
 
-/** Hears how a run goes on. */
-export interface ProgressListener {
-  levelStarted(level: number): void;
-  window(index: number, window: WindowResult | PerfError): void;
-  /** `result` is absent for a level that was not stable; `threads` = load threads that were used. */
-  levelEnded(level: number, result: WindowResult | undefined, threads: number): void;
-}
+/** Shows how the levels of a run go on. */
+export type Progress = Pick<LevelListener, 'levelStarted' | 'windowMeasured' | 'levelEnded'>;
 
-/** Says nothing. */
-export const SILENT: ProgressListener = {
+/** Shows nothing. */
+export const SILENT: Progress = {
   levelStarted() {},
-  window() {},
+  windowMeasured() {},
   levelEnded() {},
 };
 
 /** Shows every window in one line of a terminal (or in lines of its own elsewhere), and what limits the figures. */
-export class TerminalProgress implements ProgressListener {
+export class TerminalProgress implements Progress {
   readonly #stream: NodeJS.WriteStream;
   readonly #name: string;
   #level = 0;
@@ -35,7 +31,7 @@ export class TerminalProgress implements ProgressListener {
     this.#show('measuring');
   }
 
-  window(index: number, window: WindowResult | PerfError): void {
+  windowMeasured(index: number, window: WindowResult | PerfError): void {
     if (window instanceof Error) this.#show(`window ${index}: ${window.message}`);
     else {
       const latency = usec(window.latency.averageNs);
@@ -52,8 +48,8 @@ export class TerminalProgress implements ProgressListener {
     );
   }
 
-  #show(text: string): void {
-    const line = `${this.#name} ${formatG(this.#level)}: ${text}`;
+  #show(state: string): void {
+    const line = `${this.#name} ${formatG(this.#level)}: ${state}`;
     this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
   }
 }

@@ -5,10 +5,10 @@ import { emptyServerStats, type ServerStats } from '../measure/server-stats.js';
 import type { WindowResult } from '../measure/window.js';
 import type { PerfModel } from '../model/perf-model.js';
 import { defaultPerfOptions } from '../options/perf-options.js';
-import { csvReport } from './csv-report.js';
+import { summary } from './console-report.js';
+import { csvTable } from './csv-report.js';
 import { levelReport, passLine } from './level-report.js';
 import { settingsBlock } from './settings-block.js';
-import { summary } from './summary.js';
 
 const MODEL: PerfModel = {
   name: 'm',
@@ -137,7 +137,7 @@ test('rows of the CSV file ascend by throughput', () => {
     { level: 1, result: result(1200.16) },
   ];
   assert.equal(
-    csvReport(levels, context, fail),
+    csvTable(levels, context, fail),
     `Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency,p90 latency,p95 latency,p99 latency
 1,1200.16,49,421,47,22,285,17,9,900,900,900,900
 2,2134.45,49,421,47,22,285,17,9,900,900,900,900

@@ -1,8 +1,8 @@
+import { formatG } from '../../base/format-g.js';
+import { levelName } from '../levels/measured-level.js';
 import type { SweepEnd } from '../levels/search-levels.js';
 import type { StabilitySpread } from '../measure/stability.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import { formatG } from './format-number.js';
-import { levelName } from './summary.js';
 
 /**
  * The line for a sweep that stopped before the end of its range: where, why, by how much, and what to change. Undefined

@@ -1,4 +1,5 @@
 /** The text format of Prometheus as the original writes it (spec: runtime, section 8.1). */
+import { formatG } from '../../base/format-g.js';
 import type { SummaryValues } from '../../contract/statistics.js';
 
 /** One line of a family: labels in their final form (`{a="b"}` or '') and the value. */
@@ -68,15 +69,5 @@ export function formatValue(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   if (Object.is(value, -0)) return '-0';
   if (Number.isInteger(value) && Math.abs(value) < 1e16) return String(value);
-  const [mantissa = '', exponentText = '0'] = value.toExponential(15).split('e');
-  const exponent = Number(exponentText);
-  if (exponent < -4 || exponent >= 16) {
-    const sign = exponent < 0 ? '-' : '+';
-    return `${trimZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`;
-  }
-  return trimZeros(value.toFixed(15 - exponent));
-}
-
-function trimZeros(text: string): string {
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return formatG(value, 16);
 }

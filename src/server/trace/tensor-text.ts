@@ -1,3 +1,4 @@
+import { formatG } from '../../base/format-g.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { tensorStrings, tensorValues } from '../../protocol/tensor-values.js';
 
@@ -17,29 +18,11 @@ export function tensorText(tensor: Tensor): string {
     case 'FP32':
     case 'FP64':
       return tensorValues(tensor)
-        .map((value) => sixDigits(Number(value)))
+        .map((value) => formatG(Number(value)))
         .join();
     default:
       return tensorValues(tensor).map(decimal).join();
   }
-}
-
-/** A number as C's `%g` prints it. */
-export function sixDigits(value: number): string {
-  if (Number.isNaN(value)) return 'nan';
-  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
-  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
-  const [mantissa = '', exponentText = '0'] = value.toExponential(5).split('e');
-  const exponent = Number(exponentText);
-  if (exponent < -4 || exponent >= 6) {
-    const digits = String(Math.abs(exponent)).padStart(2, '0');
-    return `${trimZeros(mantissa)}e${exponent < 0 ? '-' : '+'}${digits}`;
-  }
-  return trimZeros(value.toFixed(5 - exponent));
-}
-
-function trimZeros(text: string): string {
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
 /** An integer, or 1 and 0 for BOOL. */

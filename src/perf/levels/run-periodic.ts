@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nowNs } from '../../base/clock.js';
 import { createClient, type InferenceServerClient } from '../../client/index.js';
 import { PerfError } from '../error/perf-error.js';
-import { loadFault } from '../levels/level-meter.js';
 import { LoadLog } from '../load/load-log.js';
 import type { LoadSetup } from '../load/load-messages.js';
 import { RequestMaker, type RequestPlan } from '../load/request-maker.js';
 import { type Outcome, type Sender, StreamSender } from '../load/sender.js';
 import type { PerfOptions } from '../options/perf-options.js';
-import type { ExportedLevel } from '../report/profile-export.js';
+import { loadFault } from './level-meter.js';
+import type { ExportedLevel } from './measured-level.js';
 
 /** Contexts of the original that share one gRPC connection. */
 const CONTEXTS_PER_CONNECTION = 6;
