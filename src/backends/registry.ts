@@ -1,46 +1,28 @@
 /** Finds backends by name. Each loads only when a model asks for it: native modules cost start-up time and memory. */
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import type { Backend } from '../contract/backend.js';
+import type { BackendCatalogue, BackendTraits } from '../contract/backend-traits.js';
+import type { FileExaminer } from '../contract/file-examiner.js';
 import { TritonError } from '../protocol/error.js';
-
-/** Backends that this program contains. */
-const BUILT_IN: Readonly<Record<string, () => Promise<{ backend: Backend }>>> = {
-  onnxruntime: () => import('./onnxruntime/onnxruntime-backend.js'),
-  identity: () => import('./identity/identity-backend.js'),
-  python: () => import('./python/python-backend.js'),
-  repeat: () => import('./repeat/repeat-backend.js'),
-};
-
-/** What stands in the way of well-known backends, for the log: the error text itself is the original's. */
-const MISSING: Readonly<Record<string, string>> = {
-  tensorrt: 'TensorRT plans need an NVIDIA GPU and TensorRT; export the model to ONNX to run it with onnxruntime',
-  pytorch: 'TorchScript needs libtorch; export the model to ONNX (torch.onnx.export) to run it with onnxruntime',
-  tensorflow: 'TensorFlow models need TensorFlow; convert the model to ONNX (tf2onnx) to run it with onnxruntime',
-  openvino: 'OpenVINO is not part of this program; export the model to ONNX to run it with onnxruntime',
-};
+import { CATALOGUE } from './catalogue.js';
 
 /** A backend that a model asked for and that was found. */
 export interface LoadedBackend {
   readonly backend: Backend;
-  /** File of its code, as the start-up table shows it. */
-  readonly path: string;
+  readonly traits: BackendTraits;
 }
 
 /** Looks backends up, each at most once. */
 export class BackendRegistry {
-  readonly #extra: ReadonlyMap<string, Backend>;
+  /** What is known about backends, also about those that are not here. */
+  readonly catalogue: BackendCatalogue;
   readonly #directory: string | undefined;
   readonly #loads = new Map<string, Promise<LoadedBackend>>();
   readonly #loaded = new Map<string, LoadedBackend>();
 
-  /**
-   * `extra`: backends beside the built-in ones, by name; they go first. `directory`: folder in which backends lie that
-   * are Python models themselves, each as `<name>/model.py`.
-   */
-  constructor(extra: readonly Backend[] = [], directory?: string) {
+  /** `directory` (--backend-directory): where backends lie that are models of another backend. */
+  constructor(directory?: string, catalogue: BackendCatalogue = CATALOGUE) {
     this.#directory = directory;
-    this.#extra = new Map(extra.map((backend) => [backend.name, backend]));
+    this.catalogue = catalogue;
   }
 
   /** Backends in use, by name. */
@@ -48,17 +30,20 @@ export class BackendRegistry {
     return this.#loaded;
   }
 
-  /** True for backends that can be found; nothing is loaded. */
-  has(name: string): boolean {
-    return this.#extra.has(name) || Object.hasOwn(BUILT_IN, name) || this.#pythonFile(name) !== undefined;
+  /** A backend that can be used here; nothing is loaded. Undefined when there is none of that name. */
+  traits(name: string): BackendTraits | undefined {
+    const known = this.catalogue.find((backend) => backend.name === name);
+    if (known !== undefined && 'load' in known) return known;
+    const directory = this.#directory;
+    if (directory === undefined) return undefined;
+    for (const backend of this.catalogue) {
+      const found = 'fromDirectory' in backend ? backend.fromDirectory?.(directory, name) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
-  /** True for backends that are Python models themselves. */
-  isPythonModel(name: string): boolean {
-    return !this.#extra.has(name) && !Object.hasOwn(BUILT_IN, name) && this.#pythonFile(name) !== undefined;
-  }
-
-  /** The backend of a name. Rejects with the server's text when there is none. */
+  /** Loads the backend of a name. Rejects with Triton's message when there is none. */
   find(name: string): Promise<LoadedBackend> {
     let load = this.#loads.get(name);
     if (load === undefined) {
@@ -68,39 +53,46 @@ export class BackendRegistry {
     return load;
   }
 
-  /** Why a backend that exists elsewhere is not here, in a sentence; undefined for unknown names. */
+  /** Why a backend that Triton has is not here, in a sentence; undefined for unknown names. */
   hint(name: string): string | undefined {
-    return Object.hasOwn(MISSING, name) ? MISSING[name] : undefined;
+    const known = this.catalogue.find((backend) => backend.name === name);
+    return known !== undefined && 'hint' in known ? known.hint : undefined;
   }
 
-  /** The file of a backend that is a Python model; undefined when there is none of that name. */
-  #pythonFile(name: string): string | undefined {
-    if (this.#directory === undefined || !/^[\w.-]+$/.test(name) || name === '..') return undefined;
-    const file = path.join(this.#directory, name, 'model.py');
-    return existsSync(file) ? file : undefined;
+  /** What judges the model files of a backend, also of one that is not here. */
+  async examiner(name: string): Promise<FileExaminer> {
+    const known = this.catalogue.find((backend) => backend.name === name) ?? this.traits(name);
+    if (known?.examine !== undefined) return await known.examine();
+    if (known?.formats.length === 0) return examineNothing;
+    return (await import('./elsewhere/examine-foreign-file.js')).examineForeignFile;
+  }
+
+  /** Ids of the GPUs of this machine on which any of the backends can run. */
+  gpus(): readonly number[] {
+    const ids = this.catalogue.flatMap((backend) => ('gpus' in backend ? (backend.gpus?.() ?? []) : []));
+    return [...new Set(ids)].sort((a, b) => a - b);
   }
 
   async #load(name: string): Promise<LoadedBackend> {
-    const extra = this.#extra.get(name);
-    let found: LoadedBackend | undefined;
-    if (extra !== undefined) {
-      found = { backend: extra, path: '' };
-    } else if (Object.hasOwn(BUILT_IN, name)) {
-      const { backend } = await BUILT_IN[name]!();
-      found = { backend, path: new URL(`./${name}/${name}-backend.js`, import.meta.url).pathname };
-    }
-    const file = found === undefined ? this.#pythonFile(name) : undefined;
-    if (file !== undefined) {
-      const { createPythonBackend } = await import('./python/python-backend.js');
-      found = { backend: createPythonBackend(name, path.dirname(file)), path: file };
-    }
-    if (found === undefined) {
+    const traits = this.traits(name);
+    if (traits === undefined) {
       throw new TritonError(
         'INVALID_ARG',
         `unable to find backend library for backend '${name}', try specifying runtime on the model configuration.`,
       );
     }
+    const found = { backend: await traits.load(), traits };
     this.#loaded.set(name, found);
     return found;
   }
 }
+
+/** Of models that are configurations alone. */
+const examineNothing: FileExaminer = async ({ config }) => ({
+  config,
+  provided: false,
+  tensors: 'complete',
+  faults: [],
+  doubts: [],
+  instanceFaults: async () => [],
+});

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CATALOGUE } from '../backends/catalogue.js';
 import { describeOnnx } from '../backends/onnxruntime/describe-onnx.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { validateModelIO } from '../modelconfig/rules/validate.js';
@@ -40,7 +41,7 @@ describe('triton repo init', () => {
     for (const name of MODELS) {
       const folder = join(root, 'models', name);
       const { config, errors } = readPbtxt(readFileSync(join(folder, 'config.pbtxt')));
-      assert.deepEqual([config.name, errors, validateModelIO(config)], [name, [], []]);
+      assert.deepEqual([config.name, errors, validateModelIO(config, CATALOGUE)], [name, [], []]);
       const files = readdirSync(join(folder, '1'));
       assert.deepEqual(files, name === 'simple_identity' ? [] : ['model.onnx']);
       if (files.length === 0) continue;

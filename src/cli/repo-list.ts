@@ -18,7 +18,7 @@ export const run: Command = (args) => {
     const flags = command.opts<ServerFlags & { format: string }>();
     const copies = await localCopies(command.args);
     try {
-      const report = await validateRepositories(copies.directories, await validateOptions(flags));
+      const report = await validateRepositories(copies.directories, validateOptions(flags));
       const models = await Promise.all([...report.judged.values()].map(describeModel));
       models.sort((a, b) => (a.name < b.name ? -1 : 1));
       process.stdout.write(copies.restore(flags.format === 'json' ? json(models) : text(models)));

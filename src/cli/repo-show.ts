@@ -32,7 +32,7 @@ export const run: Command = (args) => {
 async function show(command: Commander): Promise<number> {
   const flags = command.opts<Flags>();
   const [name = ''] = command.args;
-  const report = await validateRepositories(flags.repository, await validateOptions(flags));
+  const report = await validateRepositories(flags.repository, validateOptions(flags));
   const model = report.judged.get(name);
   if (model === undefined) {
     process.stderr.write(`triton repo show: ${absence(name, report)}\n`);

@@ -42,7 +42,7 @@ async function validate(command: Commander): Promise<number> {
   }
   const copies = await localCopies(command.args);
   try {
-    const report = await validateRepositories(copies.directories, await validateOptions(flags));
+    const report = await validateRepositories(copies.directories, validateOptions(flags));
     process.stdout.write(copies.restore(await print(report, flags)));
     const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict === true);
     return fails ? 1 : 0;

@@ -1,6 +1,6 @@
 /**
  * What a backend is: it completes configurations, loads one version of a model, makes instances of it, and executes
- * batches. Schedulers, statistics, validation of requests and lifecycle are the engine's; a new backend is a new folder.
+ * batches. Schedulers, statistics, validation of requests and lifecycle are the engine's.
  */
 
 import type { Log } from '../base/log.js';
@@ -44,15 +44,8 @@ export interface ModelLocation {
   readonly version: string;
 }
 
-/** A kind of model: onnxruntime, identity, python, ... */
+/** The code of a backend: onnxruntime, identity, python, ... What is known of it without its code is in its traits. */
 export interface Backend {
-  readonly name: string;
-  /** Backend whose settings it takes too, beneath its own: `python` for backends that are Python models. */
-  readonly settingsOf?: string;
-  /** Ids of the GPUs on which the backend can run; absent = none. */
-  gpus?(): readonly number[];
-  /** True when models of the backend may have inputs marked `optional`. */
-  readonly supportsOptionalInputs?: boolean;
   /** Completes `config` from the model's file; returns a new configuration. Called before normalisation's second pass. */
   autoComplete?(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig>;
   /** Loads one version. Rejects with the TritonError that becomes the version's state reason. */

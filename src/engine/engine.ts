@@ -59,7 +59,7 @@ export class Engine implements InferenceEngine {
 
   private constructor(options: EngineOptions) {
     this.#options = options;
-    this.#registry = new BackendRegistry(options.backends ?? [], backendDirectory(options));
+    this.#registry = new BackendRegistry(backendDirectory(options), options.catalogue);
     this.#threads = new ThreadBudget(options.threadBudget ?? os.availableParallelism());
   }
 
@@ -115,7 +115,11 @@ export class Engine implements InferenceEngine {
     const loaded: [string, LoadedBackend][] = [...this.#registry.loaded];
     return loaded
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { path }]) => ({ name, path, config: backendSettingsJson(this.#options, name) }));
+      .map(([name, { traits }]) => ({
+        name,
+        path: traits.codeFile,
+        config: backendSettingsJson(this.#options, name),
+      }));
   }
 
   /** State and reason of a version, for tests and tables; undefined when it is not known. */

@@ -1,6 +1,7 @@
 /** Lays a bare .onnx file out as a model of a repository: `<name>/1/model.onnx` with a configuration made from it. */
 import { stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { CATALOGUE } from '../backends/catalogue.js';
 import { describeOnnx } from '../backends/onnxruntime/describe-onnx.js';
 import { silentLog } from '../base/log.js';
 import { throwFirst } from '../contract/fault.js';
@@ -128,7 +129,7 @@ function makeConfig(name: string, model: OnnxModel, maxBatchSize: number | undef
     defaultMaxBatchSize: maxBatchSize ?? defaultMaxBatchSize(new Map()),
     log: silentLog,
   });
-  throwFirst([...validateModelIO(config), ...checkOnnxAgainstConfig(config, model)]);
+  throwFirst([...validateModelIO(config, CATALOGUE), ...checkOnnxAgainstConfig(config, model)]);
   return config;
 }
 

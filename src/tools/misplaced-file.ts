@@ -1,26 +1,28 @@
+import type { KnownBackends } from '../contract/backend-traits.js';
 import { joinPath, listDirectory } from '../repository/files/local.js';
 
-/** Names that the files of models have by default. */
-const MODEL_FILES: ReadonlySet<string> = new Set([
-  'model.onnx',
-  'model.py',
-  'model.pt',
-  'model.pt2',
-  'model.plan',
-  'model.graphdef',
-  'model.savedmodel',
-  'model.xml',
-]);
-
-/** A model's file that lies in the model's directory itself, where no server looks for it; undefined when none does. */
-export async function misplacedFile(modelDirectory: string): Promise<string | undefined> {
-  const { files, directories } = await listDirectory(modelDirectory).catch(() => ({ files: [], directories: [] }));
-  return [...files, ...directories].find((name) => MODEL_FILES.has(name) || name.endsWith('.onnx'));
+/** A model's file that lies in the model's directory itself, where no server looks for it. */
+export interface MisplacedFile {
+  readonly name: string;
+  /** What to do with it, in one sentence. */
+  readonly remedy: string;
 }
 
-/** What to do with it. */
-export function misplacedRemedy(modelDirectory: string, file: string): string {
-  const place = joinPath(modelDirectory, '1');
-  const target = file.endsWith('.onnx') ? 'model.onnx' : file;
-  return `Move ${joinPath(modelDirectory, file)} into a version directory: mkdir ${place} && mv ${joinPath(modelDirectory, file)} ${joinPath(place, target)}`;
+/** Looks for such a file by the names and endings that the formats of backends have. */
+export async function findMisplaced(
+  modelDirectory: string,
+  backends: KnownBackends,
+): Promise<MisplacedFile | undefined> {
+  const formats = backends.flatMap((backend) => backend.formats);
+  const { files, directories } = await listDirectory(modelDirectory).catch(() => ({ files: [], directories: [] }));
+  for (const name of [...files, ...directories]) {
+    const format = formats.find(
+      ({ fileName, extension }) => name === fileName || (extension !== undefined && name.endsWith(extension)),
+    );
+    if (format === undefined) continue;
+    const version = joinPath(modelDirectory, '1');
+    const [from, to] = [joinPath(modelDirectory, name), joinPath(version, format.fileName)];
+    return { name, remedy: `Move ${from} into a version directory: mkdir ${version} && mv ${from} ${to}` };
+  }
+  return undefined;
 }

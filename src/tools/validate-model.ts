@@ -1,4 +1,5 @@
 /** Everything that can be told of one model before it is loaded, as findings and as other models see it. */
+import type { KnownBackends } from '../contract/backend-traits.js';
 import { type Fault, faultOf } from '../contract/fault.js';
 import type { FileExaminer } from '../contract/file-examiner.js';
 import type { Finding, Position } from '../contract/finding.js';
@@ -13,15 +14,14 @@ import { initFileFaults, instanceFileFaults, labelDoubts } from '../repository/l
 import { type PolledModel, type PollOptions, pollModel } from '../repository/load/poll-model.js';
 import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from '../repository/load/prepare-load.js';
 import { selectVersions, type VersionSelection } from '../repository/load/versions.js';
-import { foreignFileFaults } from './foreign-files.js';
-import { misplacedFile, misplacedRemedy } from './misplaced-file.js';
+import { findMisplaced, type MisplacedFile } from './misplaced-file.js';
 
 /** What the validator assumes of the server. */
 export interface ValidateOptions extends PollOptions {
   readonly host: LoadHost;
   /** --backend-config of one backend, global settings merged in. */
   backendConfig(backend: string): ReadonlyMap<string, string>;
-  findExaminer(backend: string): Promise<FileExaminer | undefined>;
+  findExaminer(backend: string): Promise<FileExaminer>;
   /** Whether Python models may be imported and asked to complete their configuration, as a server does. */
   readonly runModelCode: boolean;
 }
@@ -49,9 +49,6 @@ const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-f
 
 const EMPTY = new Uint8Array(0);
 
-/** Backends whose models are configurations alone. */
-const FILELESS: ReadonlySet<string> = new Set(['identity', 'repeat']);
-
 /** Judges one model. */
 export async function validateModel(
   directory: string,
@@ -63,10 +60,10 @@ export async function validateModel(
   const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
   const base = { name, findings: findings.list, polled, addFaults };
   const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
-  addFaults(await withMisplacedFile(polled));
+  addFaults(await withMisplacedFile(polled, options.backends));
   if (!polled.recognised) return unknown;
   const selection = await selectVersions(directory, polled.config);
-  findings.addSelection(selection, await misplacedFile(directory));
+  findings.addSelection(selection, await findMisplaced(directory, options.backends));
   const { error } = selection;
   if (error !== undefined) {
     if (polled.faults.length > 0) return unknown;
@@ -92,11 +89,13 @@ export async function validateModel(
 }
 
 /** Polling cannot know the backend of a model whose file lies outside the version directory. */
-async function withMisplacedFile({ directory, faults }: PolledModel): Promise<readonly Fault[]> {
+async function withMisplacedFile(
+  { directory, faults }: PolledModel,
+  backends: KnownBackends,
+): Promise<readonly Fault[]> {
   if (!faults.some(({ rule }) => rule === 'backend-unknown')) return faults;
-  const file = await misplacedFile(directory);
-  if (file === undefined) return faults;
-  const remedy = misplacedRemedy(directory, file);
+  const remedy = (await findMisplaced(directory, backends))?.remedy;
+  if (remedy === undefined) return faults;
   return faults.map((fault) => (fault.rule === 'backend-unknown' ? { ...fault, remedy } : fault));
 }
 
@@ -110,22 +109,16 @@ async function validateVersion(
   const prepared = await prepareLoad(polled.config, directory, version, options.host);
   const faults: Fault[] = [...prepared.faults];
   let { config } = prepared;
-  const isEnsemble = config.platform === ENSEMBLE_PLATFORM;
-  const examiner = isEnsemble ? undefined : await options.findExaminer(config.backend);
-  if (examiner === undefined) {
-    // The built-in backends without an examiner need no model file.
-    if (!isEnsemble && !FILELESS.has(config.backend)) {
-      faults.push(...(await foreignFileFaults(directory, version, config)));
-    }
-    const finished = finishConfig(config, polled.configProvided);
+  const { backends, host } = options;
+  if (config.platform === ENSEMBLE_PLATFORM) {
+    const finished = finishConfig(config, polled.configProvided, backends);
     faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
-    faults.push(...optionalInputFaults(finished.config, options.host.supportsOptionalInputs(config.backend)));
-    faults.push(...(await instanceFileFaults(directory, finished.config)));
     findings.add('warning', await labelDoubts(directory, finished.config));
     return { config: finished.config, faults };
   }
   try {
-    const examined = await examiner({
+    const examine = await options.findExaminer(config.backend);
+    const examined = await examine({
       modelDirectory: directory,
       version,
       config,
@@ -135,10 +128,11 @@ async function validateVersion(
     });
     faults.push(...examined.faults);
     findings.add('warning', examined.doubts);
-    const finished = finishConfig(examined.config, polled.configProvided || examined.provided);
+    const finished = finishConfig(examined.config, polled.configProvided || examined.provided, backends);
     config = finished.config;
     if (examined.tensors !== 'unknown') {
       faults.push(...finished.faults, ...(await initFileFaults(directory, config)));
+      faults.push(...optionalInputFaults(config, host.supportsOptionalInputs(config.backend)));
     }
     if (examined.tensors === 'complete') {
       findings.add('warning', await labelDoubts(directory, config));
@@ -194,8 +188,8 @@ class ModelFindings {
     }
   }
 
-  /** `misplaced`: name of a model's file that lies beside the version directories instead of in one. */
-  addSelection(selection: VersionSelection, misplaced: string | undefined): void {
+  /** `misplaced`: a model's file that lies beside the version directories instead of in one. */
+  addSelection(selection: VersionSelection, misplaced: MisplacedFile | undefined): void {
     for (const { message } of selection.ignored) {
       this.#push({
         severity: 'warning',
@@ -220,9 +214,8 @@ class ModelFindings {
     // What is missing is a directory: no line of the configuration is at fault.
     const { directory } = this.#model;
     const remedy =
-      misplaced === undefined
-        ? `Make a version directory, e.g. ${joinPath(directory, '1')}, and put the model's file into it.`
-        : misplacedRemedy(directory, misplaced);
+      misplaced?.remedy ??
+      `Make a version directory, e.g. ${joinPath(directory, '1')}, and put the model's file into it.`;
     this.#push({ severity: 'error', rule: 'no-version', message: error.message, remedy, file: directory });
   }
 

@@ -3,22 +3,26 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { findExaminer } from '../backends/examiners.js';
+import { CATALOGUE } from '../backends/catalogue.js';
+import { BackendRegistry } from '../backends/registry.js';
 import { reportJson } from '../cli/validation/json-report.js';
 import { reportText } from '../cli/validation/text-report.js';
 import type { ValidateOptions } from './validate-model.js';
 import { validateRepositories } from './validate-repository.js';
 
+const registry = new BackendRegistry();
 const OPTIONS: ValidateOptions = {
+  backends: CATALOGUE,
   autoComplete: true,
   host: {
+    backends: CATALOGUE,
     gpus: [],
     hasBackend: (name) => ['identity', 'python', 'onnxruntime'].includes(name),
     supportsOptionalInputs: () => false,
     backendDirectory: '/b',
   },
   backendConfig: () => new Map(),
-  findExaminer,
+  findExaminer: (backend) => registry.examiner(backend),
   runModelCode: false,
 };
 const IO = 'input { name: "I" data_type: TYPE_FP32 dims: 4 } output { name: "O" data_type: TYPE_FP32 dims: 4 }';

@@ -18,7 +18,6 @@ import type { Tensor } from '../../protocol/tensor.js';
 
 /** The backend, as the registry finds it. */
 export const backend: Backend = {
-  name: 'identity',
   async load(location: ModelLocation, config: ModelConfig): Promise<BackendModel> {
     const sources = sourcesOf(location.name, config);
     return {

@@ -7,7 +7,6 @@ import { externalFiles, readOnnxFile } from '../../onnx/onnx-file.js';
 import { locateOnnxFile } from '../../onnx/onnx-path.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { usableGpus } from './cuda.js';
 import { describeSeconds, describeSession } from './describe-process.js';
 import { OnnxModel } from './onnx-model.js';
 import { mergeSessionInfo } from './session-info.js';
@@ -23,10 +22,6 @@ const DEFAULT_INLINE_LIMIT_US = 200;
 
 /** The backend, as the registry finds it. */
 export const backend: Backend = {
-  name: 'onnxruntime',
-  gpus: usableGpus,
-  supportsOptionalInputs: true,
-
   async autoComplete(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig> {
     const settings = { defaultMaxBatchSize: defaultMaxBatchSize(options.config), log: options.log };
     const file = config.default_model_filename === '' ? 'model.onnx' : config.default_model_filename;

@@ -12,19 +12,12 @@ import { PythonInstance } from './python-instance.js';
 import { DEFAULT_RESTART_LIMIT, RESTART_LIMIT_KEY } from './restart-schedule.js';
 import { FromModel } from './wire.js';
 
-/** The backend, as the registry finds it. */
-export const backend: Backend = createPythonBackend('python');
-
 /**
  * Makes the backend, or one that is itself a Python model: `folder` then holds the model.py that runs every model of
  * the backend, whose own folders hold data only.
  */
-export function createPythonBackend(name: string, folder?: string): Backend {
+export function createPythonBackend(folder?: string): Backend {
   return {
-    name,
-    supportsOptionalInputs: true,
-    ...(folder === undefined ? {} : { settingsOf: 'python' }),
-
     async autoComplete(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<ModelConfig> {
       checkBackendSettings(options.config);
       const source = await findSource(location, config, folder);

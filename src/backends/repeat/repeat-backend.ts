@@ -21,7 +21,6 @@ import { aligned } from '../batch/gather.js';
 
 /** The backend, as the registry finds it. */
 export const backend: Backend = {
-  name: 'repeat',
   async load(_location: ModelLocation, config: ModelConfig): Promise<BackendModel> {
     checkConfig(config);
     return { createInstance: async ({ name }) => new RepeatInstance(name), unload: async () => {} };

@@ -1,4 +1,5 @@
 /** The configurations that a server would serve with, beside what the user wrote. */
+import { CATALOGUE } from '../../backends/catalogue.js';
 import { configAdditions } from '../../modelconfig/complete/config-additions.js';
 import { configToJson } from '../../modelconfig/json/config-json.js';
 import { writePbtxt } from '../../modelconfig/pbtxt/write-pbtxt.js';
@@ -26,7 +27,10 @@ export function effectiveModels(report: ValidationReport): EffectiveModel[] {
     file: polled.configPath,
     generated: !polled.configProvided,
     config: new RawJson(configToJson(config)),
-    added: configAdditions(polled.given, config).map(({ path, reason }) => ({ field: fieldText(path), reason })),
+    added: configAdditions(polled.given, config, CATALOGUE).map(({ path, reason }) => ({
+      field: fieldText(path),
+      reason,
+    })),
   }));
 }
 
@@ -39,7 +43,9 @@ export function effectiveText(report: ValidationReport): string {
 
 /** A completed configuration in the text format; what the user did not write carries a comment that says so. */
 export function annotatedConfig({ polled, config }: { polled: ValidatedModel['polled']; config: ModelConfig }): string {
-  const added = new Map(configAdditions(polled.given, config).map(({ path, reason }) => [path.join('\0'), reason]));
+  const added = new Map(
+    configAdditions(polled.given, config, CATALOGUE).map(({ path, reason }) => [path.join('\0'), reason]),
+  );
   return writePbtxt(config, (path) => {
     // A list that is new as a whole is told at each of its elements.
     const list = typeof path.at(-1) === 'number' ? added.get(path.slice(0, -1).join('\0')) : undefined;

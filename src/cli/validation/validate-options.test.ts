@@ -6,25 +6,25 @@ import { test } from 'node:test';
 import { Command } from 'commander';
 import { addServerOptions, type ServerFlags, validateOptions } from './validate-options.js';
 
-async function hostOf(...args: string[]) {
+function hostOf(...args: string[]) {
   const command = addServerOptions(new Command()).parse(['--gpus', '', ...args], { from: 'user' });
-  return (await validateOptions(command.opts<ServerFlags>())).host;
+  return validateOptions(command.opts<ServerFlags>()).host;
 }
 
-test('the backends that a server has are known: its own, Python models in its folder, assumed ones', async () => {
+test('the backends that a server has are known: its own, Python models in its folder, assumed ones', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'triton-backends-'));
   try {
     mkdirSync(path.join(folder, 'mine'));
     writeFileSync(path.join(folder, 'mine/model.py'), '');
     const names = ['onnxruntime', 'identity', 'python', 'repeat', 'mine', 'tensorrt'];
-    const known = async (...args: string[]) => {
-      const host = await hostOf(...args);
+    const known = (...args: string[]) => {
+      const host = hostOf(...args);
       return names.filter((name) => host.hasBackend(name));
     };
-    assert.deepEqual(await known(), names.slice(0, 4));
-    assert.deepEqual(await known('--backend-directory', folder), names.slice(0, 5));
-    assert.deepEqual(await known('--assume-backend', 'tensorrt'), [...names.slice(0, 4), 'tensorrt']);
-    const host = await hostOf('--backend-directory', folder);
+    assert.deepEqual(known(), names.slice(0, 4));
+    assert.deepEqual(known('--backend-directory', folder), names.slice(0, 5));
+    assert.deepEqual(known('--assume-backend', 'tensorrt'), [...names.slice(0, 4), 'tensorrt']);
+    const host = hostOf('--backend-directory', folder);
     assert.deepEqual(
       names.filter((name) => host.supportsOptionalInputs?.(name)),
       ['onnxruntime', 'python', 'mine'],

@@ -1,12 +1,8 @@
 /** The options of a server that decide what it makes of a repository. */
 import { type Command as Commander, InvalidArgumentError, Option } from 'commander';
-import { findExaminer } from '../../backends/examiners.js';
 import { BackendRegistry } from '../../backends/registry.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/load/prepare-load.js';
 import type { ValidateOptions } from '../../tools/validate-model.js';
-
-/** Backends whose models may leave inputs out of a request. */
-const WITH_OPTIONAL_INPUTS: ReadonlySet<string> = new Set(['onnxruntime', 'python']);
 
 /** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
 const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
@@ -44,21 +40,23 @@ export function addServerOptions(command: Commander): Commander {
 }
 
 /** What the validator is to assume of the server that the options describe. */
-export async function validateOptions(flags: ServerFlags): Promise<ValidateOptions> {
+export function validateOptions(flags: ServerFlags): ValidateOptions {
   // Every other one is reported as missing, as a server would. Backends that are Python models are found by the server's
   // own rule; what their code would complete is not known here.
-  const registry = new BackendRegistry([], flags.backendDirectory);
+  const registry = new BackendRegistry(flags.backendDirectory);
+  const backends = registry.catalogue;
   const assumed = new Set(flags.assumeBackend);
-  const gpus = flags.gpus ?? (await import('../../backends/onnxruntime/cuda.js')).usableGpus();
   const settings = flags.backendConfig.map(parseBackendConfig);
   return {
+    backends,
     autoComplete: !(flags.disableAutoCompleteConfig ?? flags.strictModelConfig ?? false),
     ...(flags.modelConfigName === undefined ? {} : { configName: flags.modelConfigName }),
     ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
     host: {
-      gpus,
-      hasBackend: (name) => assumed.has(name) || registry.has(name),
-      supportsOptionalInputs: (name) => WITH_OPTIONAL_INPUTS.has(name) || registry.isPythonModel(name),
+      backends,
+      gpus: flags.gpus ?? registry.gpus(),
+      hasBackend: (name) => assumed.has(name) || registry.traits(name) !== undefined,
+      supportsOptionalInputs: (name) => registry.traits(name)?.optionalInputs ?? false,
       backendDirectory: flags.backendDirectory,
     },
     // Settings of one backend win over those for all; later ones over earlier ones.
@@ -68,7 +66,7 @@ export async function validateOptions(flags: ServerFlags): Promise<ValidateOptio
           settings.filter((setting) => setting.backend === scope).map(({ key, value }) => [key, value] as const),
         ),
       ),
-    findExaminer,
+    findExaminer: (backend) => registry.examiner(backend),
     runModelCode: flags.run,
   };
 }

@@ -1,4 +1,5 @@
 /** What loading an ensemble does otherwise than loading a model of a backend: the loader is the same. */
+import type { LoadedBackend } from '../../backends/registry.js';
 import type { Log } from '../../base/log.js';
 import type { Backend, BackendModel } from '../../contract/backend.js';
 import { throwFirst } from '../../contract/fault.js';
@@ -18,11 +19,12 @@ const NO_FILES: BackendModel = {
   async unload(): Promise<void> {},
 };
 
+const backend: Backend = { load: async () => NO_FILES };
+
 /** The built-in backend of ensembles: it has neither files nor instances, the models of the steps do the work. */
-export const ENSEMBLE_BACKEND: Backend = {
-  name: 'ensemble',
-  supportsOptionalInputs: true,
-  load: async () => NO_FILES,
+export const ENSEMBLE_BACKEND: LoadedBackend = {
+  backend,
+  traits: { name: 'ensemble', formats: [], codeFile: '', optionalInputs: true, load: async () => backend },
 };
 
 /**

@@ -7,8 +7,8 @@ import {
   makeRequest,
   settle,
   startEngine,
+  testTraits,
 } from '../../../test/support/engine/engine-harness.js';
-import type { Backend } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { EngineOptions } from '../options/engine-options.js';
 
@@ -16,11 +16,12 @@ const config = (name: string, more = '') => `name: "${name}" backend: "gated"
   input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] } ${more}`;
 
 /** A backend whose loads fail with a given error. */
-const broken: Backend = {
-  name: 'broken',
-  load: async () => {
-    throw new TritonError('INVALID_ARG', 'no such luck');
-  },
+const broken = {
+  traits: testTraits('broken', {
+    load: async () => {
+      throw new TritonError('INVALID_ARG', 'no such luck');
+    },
+  }),
 };
 
 const request = () => makeRequest([int32('IN', [1], [1])]);

@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.js';
-import type { Backend } from '../../contract/backend.js';
+import type { BackendCatalogue } from '../../contract/backend-traits.js';
 import type { CacheSetting } from '../cache/create-cache.js';
 import type { RequestMemory } from '../request/request-memory.js';
 import type { AvailableResource } from '../schedule/rate-limiter.js';
@@ -20,8 +20,8 @@ export interface BackendSetting {
 export interface EngineOptions {
   /** Paths of the repositories, as given. */
   readonly repositories: readonly string[];
-  /** Backends beside the built-in ones. */
-  readonly backends?: readonly Backend[];
+  /** The backends that there are. Default: those of this program. */
+  readonly catalogue?: BackendCatalogue;
   /** In the order of the command line: a later value of the same scope and key wins, a backend's own over a global one. */
   readonly backendConfig: readonly BackendSetting[];
   /** Shown in backend configurations and searched, as far as error texts go. Default /opt/tritonserver/backends. */

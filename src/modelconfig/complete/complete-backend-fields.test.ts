@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CATALOGUE } from '../../backends/catalogue.js';
 import { readPbtxt } from '../pbtxt/read-pbtxt.js';
-import { completeBackendFields } from './complete-backend-fields.js';
+import { completeBackendFields, noEntries } from './complete-backend-fields.js';
 
 /** Configuration, entries of the version directory (folders end in `/`), and `backend platform file` afterwards. */
 const CASES: readonly (readonly [config: string, entries: string, completed: string])[] = [
@@ -35,7 +36,11 @@ for (const [text, entries, expected] of CASES) {
         .map((name) => [name.replace('/', ''), name.endsWith('/') ? ('directory' as const) : ('file' as const)]),
     );
     const { config } = readPbtxt(text);
-    const completed = completeBackendFields(config, 'a.b.c', { kindOf: (name) => kinds.get(name) });
+    const completed = completeBackendFields(
+      config,
+      { directoryName: 'a.b.c', entries: { kindOf: (name) => kinds.get(name) } },
+      CATALOGUE,
+    );
     const shown = [completed.backend, completed.platform, completed.default_model_filename];
     assert.equal(shown.map((field) => field || '-').join(' '), expected);
     assert.equal(completed.name, 'a.b.c');
@@ -43,8 +48,8 @@ for (const [text, entries, expected] of CASES) {
 }
 
 test('nothing tells the backend', () => {
-  const nothing = { kindOf: () => undefined };
-  assert.throws(() => completeBackendFields(readPbtxt('').config, 'plain', nothing), {
+  const place = { directoryName: 'plain', entries: noEntries };
+  assert.throws(() => completeBackendFields(readPbtxt('').config, place, CATALOGUE), {
     code: 'INVALID_ARG',
     message:
       "Invalid model name: Could not determine backend for model 'plain' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'.",

@@ -1,7 +1,8 @@
 /**
- * Recognising what kind of model a directory holds: fills `name`, `backend`, `platform` and `default_model_filename`
- * (spec: model repository, section 1.4). Runs always, also with auto-completion switched off.
+ * Recognising what kind of model a directory holds: fills `name`, `backend`, `platform` and `default_model_filename`. Runs
+ * always, also with auto-completion switched off.
  */
+import type { KnownBackend, KnownBackends, ModelFormat } from '../../contract/backend-traits.js';
 import { invalidArg } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 
@@ -14,118 +15,76 @@ export interface VersionEntries {
 /** A version directory without entries, for models without any sub-directory. */
 export const noEntries: VersionEntries = { kindOf: () => undefined };
 
-/**
- * Completes a configuration; returns a new one. `directoryName` is the model's directory, `entries` those of its
- * byte-wise first sub-directory. Throws INVALID_ARG when nothing tells the backend.
- */
-export function completeBackendFields(
-  config: ModelConfig,
-  directoryName: string,
-  entries: VersionEntries,
-): ModelConfig {
-  const result = { ...config, name: config.name || directoryName };
-  const recognised =
-    tensorflow(result, entries) ||
-    tensorrt(result, entries) ||
-    onnx(result, entries) ||
-    openvino(result, entries) ||
-    pytorch(result, entries) ||
-    python(result, entries);
-  if (!recognised) custom(result, directoryName);
+/** Where a model lies, as far as that shows its backend. */
+export interface ModelPlace {
+  /** Name of the model's directory. */
+  readonly directoryName: string;
+  /** Entries of the first sub-directory, by the bytes of its name. */
+  readonly entries: VersionEntries;
+}
+
+/** Completes a configuration; returns a new one. Throws INVALID_ARG when nothing shows the backend. */
+export function completeBackendFields(config: ModelConfig, place: ModelPlace, backends: KnownBackends): ModelConfig {
+  const result = { ...config, name: config.name || place.directoryName };
+  const recognised = backends.some((backend) =>
+    backend.recognisedByPlatform
+      ? recogniseByPlatform(result, backend, place.entries)
+      : recognise(result, backend, place.entries),
+  );
+  if (!recognised) custom(result, place.directoryName);
   return result;
 }
 
-function tensorflow(config: ModelConfig, entries: VersionEntries): boolean {
+/** Whatever the configuration says, or a file if it says nothing, shows the backend; the backend shows the rest. */
+function recognise(config: ModelConfig, { name, formats }: KnownBackend, entries: VersionEntries): boolean {
+  const { platform, default_model_filename: file } = config;
+  if (config.backend === '') {
+    const named = formats.some((format) => hasPlatform(format, platform) || format.fileName === file);
+    const found = named || platform !== '' || file !== '' ? undefined : findFormat(formats, entries);
+    if (!named && found === undefined) return false;
+    config.backend = name;
+    config.platform = platform || (found?.platform ?? '');
+  }
+  if (config.backend !== name) return false;
+  const format =
+    config.platform === ''
+      ? formats.find(({ fileName }) => fileName === file)
+      : formats.find((candidate) => candidate.platform === config.platform);
+  fill(config, format ?? formats[0]);
+  return true;
+}
+
+/** Only the platform counts, which a file shows where the configuration has none. */
+function recogniseByPlatform(config: ModelConfig, { name, formats }: KnownBackend, entries: VersionEntries): boolean {
   const { default_model_filename: file } = config;
-  if (config.platform === '' && (config.backend === '' || config.backend === 'tensorflow')) {
-    if (file === 'model.savedmodel') config.platform = 'tensorflow_savedmodel';
-    else if (file === 'model.graphdef') config.platform = 'tensorflow_graphdef';
-    else if (file === '') {
-      if (entries.kindOf('model.savedmodel') === 'directory') config.platform = 'tensorflow_savedmodel';
-      if (entries.kindOf('model.graphdef') === 'file') config.platform = 'tensorflow_graphdef';
-    }
+  if (config.platform === '' && (config.backend === '' || config.backend === name)) {
+    const format = file === '' ? findFormat(formats, entries) : formats.find(({ fileName }) => fileName === file);
+    config.platform = format?.platform ?? '';
   }
-  if (config.platform !== 'tensorflow_savedmodel' && config.platform !== 'tensorflow_graphdef') return false;
-  config.backend ||= 'tensorflow';
-  config.default_model_filename ||= config.platform === 'tensorflow_graphdef' ? 'model.graphdef' : 'model.savedmodel';
+  const format = formats.find(({ platform }) => platform === config.platform);
+  if (format === undefined) return false;
+  config.backend ||= name;
+  fill(config, format);
   return true;
 }
 
-function tensorrt(config: ModelConfig, entries: VersionEntries): boolean {
-  const { backend, platform, default_model_filename: file } = config;
-  if (
-    backend === '' &&
-    (platform === 'tensorrt_plan' ||
-      file === 'model.plan' ||
-      (platform === '' && file === '' && entries.kindOf('model.plan') === 'file'))
-  ) {
-    config.backend = 'tensorrt';
-  }
-  if (config.backend !== 'tensorrt') return false;
-  config.platform ||= 'tensorrt_plan';
-  config.default_model_filename ||= 'model.plan';
-  return true;
+function hasPlatform({ platform, platformAliases = [] }: ModelFormat, wanted: string): boolean {
+  return wanted !== '' && (platform === wanted || platformAliases.includes(wanted));
 }
 
-function onnx(config: ModelConfig, entries: VersionEntries): boolean {
-  const { backend, platform, default_model_filename: file } = config;
-  if (
-    backend === '' &&
-    (platform === 'onnxruntime_onnx' ||
-      file === 'model.onnx' ||
-      (platform === '' && file === '' && entries.kindOf('model.onnx') !== undefined))
-  ) {
-    config.backend = 'onnxruntime';
-  }
-  if (config.backend !== 'onnxruntime') return false;
-  config.platform ||= 'onnxruntime_onnx';
-  config.default_model_filename ||= 'model.onnx';
-  return true;
+function findFormat(formats: readonly ModelFormat[], entries: VersionEntries): ModelFormat | undefined {
+  return formats.find(({ fileName, entry }) => {
+    const kind = entries.kindOf(fileName);
+    return kind !== undefined && (entry === undefined || kind === entry);
+  });
 }
 
-function openvino(config: ModelConfig, entries: VersionEntries): boolean {
-  const { backend, platform, default_model_filename: file } = config;
-  const bare = platform === '' && file === '';
-  if (backend === '' && (file === 'model.xml' || (bare && entries.kindOf('model.xml') === 'file'))) {
-    config.backend = 'openvino';
-  }
-  if (config.backend !== 'openvino') return false;
-  config.default_model_filename ||= 'model.xml';
-  return true;
+function fill(config: ModelConfig, format: ModelFormat | undefined): void {
+  config.platform ||= format?.platform ?? '';
+  config.default_model_filename ||= format?.fileName ?? '';
 }
 
-function pytorch(config: ModelConfig, entries: VersionEntries): boolean {
-  const { backend, platform, default_model_filename: file } = config;
-  if (backend === '') {
-    const named =
-      ['pytorch_libtorch', 'libtorch', 'torch_aoti'].includes(platform) || ['model.pt', 'model.pt2'].includes(file);
-    if (named) {
-      config.backend = 'pytorch';
-    } else if (platform === '' && file === '') {
-      const script = entries.kindOf('model.pt') === 'file';
-      if (script || entries.kindOf('model.pt2') !== undefined) {
-        config.backend = 'pytorch';
-        config.platform = script ? 'pytorch_libtorch' : 'torch_aoti';
-      }
-    }
-  }
-  if (config.backend !== 'pytorch') return false;
-  config.platform ||= file === 'model.pt2' ? 'torch_aoti' : 'pytorch_libtorch';
-  config.default_model_filename ||= config.platform === 'torch_aoti' ? 'model.pt2' : 'model.pt';
-  return true;
-}
-
-function python(config: ModelConfig, entries: VersionEntries): boolean {
-  const { backend, platform, default_model_filename: file } = config;
-  const bare = platform === '' && file === '';
-  if (backend === '' && (file === 'model.py' || (bare && entries.kindOf('model.py') !== undefined))) {
-    config.backend = 'python';
-  }
-  if (config.backend !== 'python') return false;
-  config.default_model_filename ||= 'model.py';
-  return true;
-}
-
+/** A backend that nobody knows: the name of the directory ends with it. */
 function custom(config: ModelConfig, directoryName: string): void {
   if (config.backend !== '' || config.platform !== '' || config.default_model_filename !== '') return;
   const dot = directoryName.indexOf('.');

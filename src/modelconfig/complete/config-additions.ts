@@ -1,5 +1,6 @@
 /** What completing a configuration added to it, and why. */
 
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import type { FieldPath } from '../../contract/finding.js';
 import { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Field, MessageSchema } from '../../protocol/proto/schema.js';
@@ -15,19 +16,18 @@ export interface Addition {
 type Message = Readonly<Record<string, unknown>>;
 
 /** Where values come from, by the first member of their path. The first that fits wins. */
-const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig) => string])[] = [
+const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig, source: string) => string])[] = [
   [/^name$/, () => "the name of the model's directory"],
   [
     /^(?:backend|platform|default_model_filename)$/,
     () => 'told by the rest of the configuration, or by the file found',
   ],
-  [/^max_batch_size$/, ({ backend }) => `${source(backend)}; the default of a model that batches`],
-  [/^(?:input|output)$/, ({ backend }) => source(backend)],
-  [/^(?:input|output)\./, ({ backend }) => source(backend)],
+  [/^max_batch_size$/, (_, source) => `${source}; the default of a model that batches`],
+  [/^(?:input|output)(?:\.|$)/, (_, source) => source],
   [/^version_policy/, () => 'default, the greatest version'],
   [/^optimization/, () => 'default'],
   [/^dynamic_batching\.preferred/, () => 'default, as max_batch_size'],
-  [/^dynamic_batching$/, ({ backend }) => `${source(backend)}: the model batches and has no other scheduler`],
+  [/^dynamic_batching$/, (_, source) => `${source}: the model batches and has no other scheduler`],
   [/^sequence_batching\..*preferred/, () => 'default, as max_batch_size'],
   [/^sequence_batching\.max_sequence_idle/, () => 'default, one second'],
   [/^instance_group$/, () => 'default for this host'],
@@ -36,21 +36,19 @@ const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig
   [/^instance_group/, () => 'default for this host'],
   [
     /^model_transaction_policy/,
-    ({ platform, backend }) => (platform === ENSEMBLE_PLATFORM ? 'from the members' : source(backend)),
+    ({ platform }, source) => (platform === ENSEMBLE_PLATFORM ? 'from the members' : source),
   ],
 ];
 
-function source(backend: string): string {
-  return backend === 'python' ? "the model's auto_complete_config" : "read from the model's file";
-}
-
 /** Everything in `completed` that is not in `given`, outermost first: of a message that is new as a whole only itself. */
-export function configAdditions(given: ModelConfig, completed: ModelConfig): Addition[] {
+export function configAdditions(given: ModelConfig, completed: ModelConfig, backends: KnownBackends): Addition[] {
+  const backend = backends.find(({ name }) => name === completed.backend);
+  const source = backend?.completionSource ?? "read from the model's file";
   const paths: FieldPath[] = [];
   compareMessages(given as Message, completed as Message, ModelConfig, [], paths);
   return paths.map((path) => {
     const key = path.join('.');
-    const reason = REASONS.find(([pattern]) => pattern.test(key))?.[1](completed) ?? 'default';
+    const reason = REASONS.find(([pattern]) => pattern.test(key))?.[1](completed, source) ?? 'default';
     return { path, reason };
   });
 }

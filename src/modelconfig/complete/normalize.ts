@@ -1,4 +1,5 @@
-/** Defaults that the server writes into configurations (spec: model repository, sections 5.1 to 5.3). */
+/** Defaults that the server writes into configurations. */
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import {
   InstanceKind,
   type ModelConfig,
@@ -49,29 +50,24 @@ export function normalizeModelConfig(config: ModelConfig): ModelConfig {
 export interface InstanceGroupHost {
   /** Ids of the GPUs that can be used; empty on a machine without any. */
   readonly gpus: readonly number[];
-  /** Groups that the backend prefers when the configuration has none, best first. */
-  readonly preferred?: readonly Pick<ModelInstanceGroup, 'kind' | 'count'>[];
+  readonly backends: KnownBackends;
 }
 
 /** Fills instance groups: names, kinds, counts, GPUs. Not for ensembles. Returns a new configuration. */
 export function normalizeInstanceGroups(config: ModelConfig, host: InstanceGroupHost): ModelConfig {
-  const usable = (host.preferred ?? []).filter(
-    ({ kind }) => kind !== InstanceKind.values.KIND_GPU || host.gpus.length > 0,
-  );
   const given =
-    config.instance_group.length > 0
-      ? config.instance_group
-      : [{ ...create(ModelInstanceGroup), ...usable[0], name: config.name }];
-  const groups = given.map((group, index) => normalizeGroup(group, index, config, host, usable));
+    config.instance_group.length > 0 ? config.instance_group : [{ ...create(ModelInstanceGroup), name: config.name }];
+  const groups = given.map((group, index) => normalizeGroup(group, index, config, host));
   return { ...config, instance_group: groups };
 }
+
+const KIND_NAMES = ['KIND_CPU', 'KIND_GPU', 'KIND_MODEL'] as const;
 
 function normalizeGroup(
   given: ModelInstanceGroup,
   index: number,
   config: ModelConfig,
   host: InstanceGroupHost,
-  preferred: readonly Pick<ModelInstanceGroup, 'kind' | 'count'>[],
 ): ModelInstanceGroup {
   const { KIND_AUTO, KIND_CPU, KIND_GPU } = InstanceKind.values as Record<string, number>;
   const group = { ...given, name: given.name || `${config.name}_${index}` };
@@ -80,8 +76,8 @@ function normalizeGroup(
     group.kind = (onGpu ? KIND_GPU : KIND_CPU) as number;
   }
   if (group.count < 1) {
-    const fallback = group.kind === KIND_CPU && ['onnxruntime', 'tensorflow'].includes(config.backend) ? 2 : 1;
-    group.count = preferred.find(({ kind, count }) => kind === group.kind && count > 0)?.count ?? fallback;
+    const defaults = host.backends.find(({ name }) => name === config.backend)?.defaultCounts;
+    group.count = defaults?.[KIND_NAMES.find((name) => InstanceKind.values[name] === group.kind) ?? 'KIND_CPU'] ?? 1;
   }
   if (group.kind === KIND_GPU && group.gpus.length === 0) group.gpus = [...host.gpus];
   return group;

@@ -3,6 +3,7 @@
 import type { Faults } from '../../contract/fault.js';
 import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../protocol/proto/model-config.js';
 import { type InstanceGroupHost, instanceCount, MAX_INSTANCES } from '../complete/normalize.js';
+import { isEnginePlatform } from './engine-platform.js';
 
 /** Least CUDA compute capability of a GPU that is used; the server's option has this default. */
 const MIN_COMPUTE_CAPABILITY = '6.000000';
@@ -27,7 +28,7 @@ export function checkInstanceGroups(config: ModelConfig, host: InstanceGroupHost
       }),
     );
     if (group.profile.length === 0) continue;
-    if (config.platform !== 'tensorrt_plan') {
+    if (!isEnginePlatform(host.backends, config.platform)) {
       faults.add(
         'instance-group',
         [...path, 'profile'],

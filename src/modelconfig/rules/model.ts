@@ -1,29 +1,21 @@
 /** Rules of the whole configuration. */
 
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import { type Fault, Faults } from '../../contract/fault.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { ENSEMBLE_PLATFORM } from '../complete/normalize.js';
 
-const BACKEND_OF_PLATFORM: Readonly<Record<string, string>> = {
-  tensorflow_graphdef: 'tensorflow',
-  tensorflow_savedmodel: 'tensorflow',
-  tensorrt_plan: 'tensorrt',
-  onnxruntime_onnx: 'onnxruntime',
-  pytorch_libtorch: 'pytorch',
-  torch_aoti: 'pytorch',
-};
-const BACKENDS_WITH_PLATFORM: ReadonlySet<string> = new Set(Object.values(BACKEND_OF_PLATFORM));
-
 /** Rules 1 to 7: name, platform and backend, batch size, version policy. */
-export function checkIdentity(config: ModelConfig, faults: Faults): void {
+export function checkIdentity(config: ModelConfig, backends: KnownBackends, faults: Faults): void {
   const { name, platform, backend } = config;
+  const platforms = platformsOf(backends.filter((known) => known.name === backend));
   if (name === '') faults.add('name-missing', ['name'], "model configuration must specify 'name'");
   if (backend === '' && platform !== ENSEMBLE_PLATFORM) {
     faults.add(
       'platform-unknown',
       ['platform'],
       `unexpected platform type '${platform}' for ${name}`,
-      platformRemedy(platform),
+      platformRemedy(platform, backends),
     );
   } else if (backend !== '' && platform === ENSEMBLE_PLATFORM) {
     faults.add(
@@ -32,13 +24,12 @@ export function checkIdentity(config: ModelConfig, faults: Faults): void {
       `Ensemble model '${name}' must have platform type 'ensemble' and empty backend type`,
       "Remove 'backend'.",
     );
-  } else if (BACKENDS_WITH_PLATFORM.has(backend) && BACKEND_OF_PLATFORM[platform] !== backend) {
-    const fitting = Object.keys(BACKEND_OF_PLATFORM).filter((key) => BACKEND_OF_PLATFORM[key] === backend);
+  } else if (platforms.length > 0 && !platforms.includes(platform)) {
     faults.add(
       'platform-backend-pair',
       ['platform'],
       `unexpected 'platform' and 'backend' pair, got:${platform}, ${backend}`,
-      `Write platform ${fitting.map((text) => `"${text}"`).join(' or ')}, or leave 'platform' out.`,
+      `Write platform ${platforms.map((text) => `"${text}"`).join(' or ')}, or leave 'platform' out.`,
     );
   }
   if (config.max_batch_size < 0) {
@@ -98,8 +89,15 @@ function checkMetrics(config: ModelConfig, faults: Faults): void {
   }
 }
 
-function platformRemedy(platform: string): string {
-  const backend = BACKENDS_WITH_PLATFORM.has(platform) || platform === 'python' || platform === 'openvino';
-  if (backend) return `Write backend: "${platform}" instead of platform.`;
-  return `Name the backend, e.g. backend: "onnxruntime", or a platform: ${Object.keys(BACKEND_OF_PLATFORM).join(', ')}.`;
+function platformRemedy(platform: string, backends: KnownBackends): string {
+  const isBackend = backends.some(({ name, formats }) => name === platform && formats.length > 0);
+  if (isBackend) return `Write backend: "${platform}" instead of platform.`;
+  return `Name the backend, e.g. backend: "onnxruntime", or a platform: ${platformsOf(backends).join(', ')}.`;
+}
+
+/** Values of `platform` that configurations of these backends may have. */
+function platformsOf(backends: KnownBackends): string[] {
+  return backends
+    .flatMap(({ formats }) => formats.map(({ platform }) => platform))
+    .filter((platform) => platform !== '');
 }

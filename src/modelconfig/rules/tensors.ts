@@ -13,25 +13,22 @@ import {
 
 const VARIABLE = -1n;
 const LARGEST_COUNT = 2n ** 63n - 1n;
-const TENSORRT_PLATFORM = 'tensorrt_plan';
 
 type Add = (rule: RuleName, path: FieldPath, message: string, remedy?: string) => void;
 
-/** Checks every input, then every output. */
-export function checkTensors(config: ModelConfig, faults: Faults): void {
-  for (const [i, input] of config.input.entries()) checkTensor(config, 'input', i, input, faults);
-  for (const [i, output] of config.output.entries()) checkTensor(config, 'output', i, output, faults);
+/** Checks every input, then every output. `isEngine`: the model is a compiled engine. */
+export function checkTensors(config: ModelConfig, isEngine: boolean, faults: Faults): void {
+  for (const kind of ['input', 'output'] as const) {
+    for (const [i, tensor] of config[kind].entries()) {
+      const add: Add = (rule, path, message, remedy) =>
+        faults.add(rule, [kind, i, ...path], `${message} for ${config.name}`, remedy);
+      checkTensor(config, kind, tensor, add);
+      checkEngineFields(kind, tensor, isEngine, add);
+    }
+  }
 }
 
-function checkTensor(
-  config: ModelConfig,
-  kind: 'input' | 'output',
-  index: number,
-  tensor: ModelInput | ModelOutput,
-  faults: Faults,
-): void {
-  const add: Add = (rule, path, message, remedy) =>
-    faults.add(rule, [kind, index, ...path], `${message} for ${config.name}`, remedy);
+function checkTensor(config: ModelConfig, kind: 'input' | 'output', tensor: ModelInput | ModelOutput, add: Add): void {
   const prefix = `model ${kind} `;
   const named = `${prefix}'${tensor.name}' `;
   if (tensor.name === '') add('tensor-name', [], `${prefix}must specify 'name'`);
@@ -55,17 +52,24 @@ function checkTensor(
   ) {
     add('tensor-format', ['format'], 'model input NHWC/NCHW require 3 dims');
   }
-  const onTensorRt = config.platform === TENSORRT_PLATFORM;
-  if (tensor.is_shape_tensor && !onTensorRt) {
+}
+
+/** Fields that only compiled engines have, which are those of TensorRT. */
+function checkEngineFields(
+  kind: 'input' | 'output',
+  tensor: ModelInput | ModelOutput,
+  isEngine: boolean,
+  add: Add,
+): void {
+  if (tensor.is_shape_tensor && !isEngine) {
     add('shape-tensor', ['is_shape_tensor'], 'shape tensors are only supported for TensorRT platform');
   }
-  if (tensor.is_non_linear_format_io) {
-    const path = ['is_non_linear_format_io'];
-    if (!onTensorRt) {
-      add('non-linear-format', path, 'Non-linear IO format is only supported for the TensorRT platform');
-    } else if (tensor.dims.length !== 3) {
-      add('non-linear-format', path, `Non-linear IO format ${kind} requires 3 dims`);
-    }
+  if (!tensor.is_non_linear_format_io) return;
+  const path = ['is_non_linear_format_io'];
+  if (!isEngine) {
+    add('non-linear-format', path, 'Non-linear IO format is only supported for the TensorRT platform');
+  } else if (tensor.dims.length !== 3) {
+    add('non-linear-format', path, `Non-linear IO format ${kind} requires 3 dims`);
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CATALOGUE } from '../../backends/catalogue.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { normalizeInstanceGroups, normalizeModelConfig } from '../complete/normalize.js';
 import { readPbtxt } from '../pbtxt/read-pbtxt.js';
@@ -211,7 +212,7 @@ function ensemble(steps: string, more = ''): string {
 
 for (const [text, message, path] of MODEL_RULES) {
   test(`model: ${message.slice(0, 90)}`, () => {
-    const [first] = validateModelConfig(read(text));
+    const [first] = validateModelConfig(read(text), CATALOGUE);
     assert.equal(first?.message, message);
     assert.equal(first?.path.join('/'), path);
     assert.equal(first?.code, 'INVALID_ARG');
@@ -308,7 +309,7 @@ const IO_RULES: readonly (readonly [fields: string, message: string, path: strin
 
 for (const [fields, message, path] of IO_RULES) {
   test(`tensors: ${message.slice(0, 90)}`, () => {
-    const [first] = validateModelIO(read(`name: "m" backend: "b" ${fields}`));
+    const [first] = validateModelIO(read(`name: "m" backend: "b" ${fields}`), CATALOGUE);
     assert.equal(first?.message, message);
     assert.equal(first?.path.join('/'), path);
   });
@@ -343,7 +344,7 @@ const GROUP_RULES: readonly (readonly [group: string, message: string])[] = [
 
 for (const [group, message] of GROUP_RULES) {
   test(`instance group { ${group} }`, () => {
-    const host = { gpus: [] };
+    const host = { gpus: [], backends: CATALOGUE };
     const config = normalizeInstanceGroups(read(`${MODEL} instance_group { ${group} }`), host);
     assert.equal(validateInstanceGroups(config, host)[0]?.message, message);
   });
@@ -353,7 +354,7 @@ test('all faults are found, in the order in which a server would meet them', () 
   const config = read(`name: "m" backend: "b" max_batch_size: -1 dynamic_batching { preferred_batch_size: [ 0, 9 ] }
     metric_tags { key: "1" value: "x" }`);
   assert.deepEqual(
-    validateModelConfig(config).map(({ rule }) => rule),
+    validateModelConfig(config, CATALOGUE).map(({ rule }) => rule),
     ['max-batch-size-negative', 'preferred-batch-size', 'preferred-batch-size', 'metric-tag-name'],
   );
 });
@@ -370,20 +371,20 @@ test('what the server accepts is accepted', () => {
   ];
   for (const text of accepted) {
     const config = read(text);
-    assert.deepEqual([...validateModelConfig(config), ...validateModelIO(config)], [], text);
+    assert.deepEqual([...validateModelConfig(config, CATALOGUE), ...validateModelIO(config, CATALOGUE)], [], text);
   }
 });
 
 test('defaults: preferred sizes, version policy, pinned memory, instance groups', () => {
   const config = normalizeInstanceGroups(
     read(`${MODEL} dynamic_batching { } sequence_batching { }`.replace('sequence_batching { }', '')),
-    { gpus: [] },
+    { gpus: [], backends: CATALOGUE },
   );
   assert.deepEqual(config.dynamic_batching?.preferred_batch_size, [4]);
   assert.deepEqual(config.version_policy?.latest, { num_versions: 1 });
   assert.deepEqual(config.optimization?.input_pinned_memory, { enable: true });
   const groups = (text: string, gpus: number[]) =>
-    normalizeInstanceGroups(read(text), { gpus }).instance_group.map(
+    normalizeInstanceGroups(read(text), { gpus, backends: CATALOGUE }).instance_group.map(
       ({ name, kind, count, gpus: ids }) => `${name} ${kind} ${count} [${ids}]`,
     );
   const onnx = 'name: "m" backend: "onnxruntime" platform: "onnxruntime_onnx"';

@@ -3,11 +3,13 @@
  * others are what it would report next.
  */
 
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import { type Fault, Faults } from '../../contract/fault.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { ENSEMBLE_PLATFORM, type InstanceGroupHost } from '../complete/normalize.js';
 import { checkBatchIO, checkBatchIOForBackend } from './batch-io.js';
 import { checkDynamicBatching } from './dynamic-batching.js';
+import { isEnginePlatform } from './engine-platform.js';
 import { checkEnsemble } from './ensemble.js';
 import { checkInstanceGroups } from './instance-groups.js';
 import { checkExtras, checkIdentity } from './model.js';
@@ -15,9 +17,9 @@ import { checkSequenceBatching } from './sequence-batching.js';
 import { checkTensors } from './tensors.js';
 
 /** Everything but inputs, outputs and instance groups. */
-export function validateModelConfig(config: ModelConfig): Fault[] {
+export function validateModelConfig(config: ModelConfig, backends: KnownBackends): Fault[] {
   const faults = new Faults();
-  checkIdentity(config, faults);
+  checkIdentity(config, backends, faults);
   checkDynamicBatching(config, faults);
   checkSequenceBatching(config, faults);
   checkEnsemble(config, faults);
@@ -26,9 +28,9 @@ export function validateModelConfig(config: ModelConfig): Fault[] {
 }
 
 /** Inputs, outputs, batch inputs and outputs. */
-export function validateModelIO(config: ModelConfig): Fault[] {
+export function validateModelIO(config: ModelConfig, backends: KnownBackends): Fault[] {
   const faults = new Faults();
-  checkTensors(config, faults);
+  checkTensors(config, isEnginePlatform(backends, config.platform), faults);
   checkBatchIO(config, faults);
   return faults.list;
 }

@@ -1,10 +1,11 @@
 /**
  * The first stage of a model's way into the server: reading, completing and checking its configuration before anything
- * is loaded (spec: model repository, section 4.1 A). The server and the validator run this same code.
+ * is loaded. The server and the validator run this same code.
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { MAX_CONFIG_BYTES } from '../../base/files/read-regular-file.js';
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
 import type { RuleName } from '../../contract/rule-table.js';
 import {
@@ -25,6 +26,7 @@ import { staysInside } from './stays-inside.js';
 
 /** Server settings that decide how a configuration is read. */
 export interface PollOptions {
+  readonly backends: KnownBackends;
   /** False with --disable-auto-complete-config. */
   readonly autoComplete: boolean;
   /** --model-config-name */
@@ -71,13 +73,17 @@ export async function pollModel(directory: string, name: string, options: PollOp
   let faults: readonly Fault[] = await agentFaults(read.config, options);
   let config = read.config;
   try {
-    config = completeBackendFields(config, name, await firstVersionEntries(directory));
+    const place = { directoryName: name, entries: await firstVersionEntries(directory) };
+    config = completeBackendFields(config, place, options.backends);
   } catch (reason) {
     return { ...base, faults: [...faults, faultOf(reason, 'backend-unknown', ['backend'])] };
   }
   config = normalizeModelConfig(config);
   // Joined, not spread into a call: a hostile configuration has more faults than a call takes arguments.
-  faults = faults.concat(validateModelConfig(config), options.autoComplete ? [] : validateModelIO(config));
+  faults = faults.concat(
+    validateModelConfig(config, options.backends),
+    options.autoComplete ? [] : validateModelIO(config, options.backends),
+  );
   if (config.name !== name) {
     faults = faults.concat({
       rule: 'directory-name',

@@ -1,9 +1,10 @@
 /**
- * The second stage of a model's way into the server, around the backend's own auto-completion (spec: model repository,
- * section 4.1 C). The server and the validator run this same code.
+ * The second stage of a model's way into the server, around the backend's own auto-completion. The server and the
+ * validator run this same code.
  */
 
 import { nearestName } from '../../base/nearest-name.js';
+import type { KnownBackends } from '../../contract/backend-traits.js';
 import type { Fault } from '../../contract/fault.js';
 import {
   ENSEMBLE_PLATFORM,
@@ -23,7 +24,7 @@ import { staysInside } from './stays-inside.js';
 
 /** What a machine and a program offer to models. */
 export interface LoadHost extends InstanceGroupHost {
-  /** True for backends that are built in. */
+  /** True for backends that can be used. */
   hasBackend(name: string): boolean;
   /** True for backends whose models may leave inputs out of a request. */
   supportsOptionalInputs(backend: string): boolean;
@@ -76,7 +77,7 @@ export function prepareInstances(config: ModelConfig, host: InstanceGroupHost): 
  * After auto-completion: defaults again, then all static checks. `provided` = there was a configuration, or the
  * backend made one.
  */
-export function finishConfig(config: ModelConfig, provided: boolean): CheckedConfig {
+export function finishConfig(config: ModelConfig, provided: boolean, backends: KnownBackends): CheckedConfig {
   const completed = normalizeModelConfig(config);
   const faults: Fault[] = [];
   if (!provided) {
@@ -88,26 +89,20 @@ export function finishConfig(config: ModelConfig, provided: boolean): CheckedCon
       remedy: "Write a config.pbtxt: this backend does not complete configurations from the model's file.",
     });
   }
-  faults.push(...validateModelConfig(completed), ...validateModelIO(completed));
+  faults.push(...validateModelConfig(completed, backends), ...validateModelIO(completed, backends));
   return { config: completed, faults };
 }
 
-/** Names of runtimes and file formats that people write for the backend that serves them. */
-const BACKEND_ALIASES: Readonly<Record<string, string>> = {
-  onnx: 'onnxruntime',
-  ort: 'onnxruntime',
-  onnxruntime_onnx: 'onnxruntime',
-  'onnx-runtime': 'onnxruntime',
-  onnx_runtime: 'onnxruntime',
-  py: 'python',
-  python3: 'python',
-};
-
-/** `Did you mean ...` for the name of a backend that is there under another one. */
-function meantBackend(name: string, host: Pick<LoadHost, 'hasBackend'>): string | undefined {
-  const lower = name.toLowerCase();
-  const alias = Object.hasOwn(BACKEND_ALIASES, lower) ? BACKEND_ALIASES[lower] : undefined;
-  const meant = alias ?? nearestName(name, Object.values(BACKEND_ALIASES));
+/** `Did you mean ...` for a backend that is there under another name. */
+function meantBackend(name: string, host: Pick<LoadHost, 'backends' | 'hasBackend'>): string | undefined {
+  const named = host.backends.filter(({ aliases }) => aliases !== undefined);
+  const alias = named.find(({ aliases }) => aliases?.includes(name.toLowerCase()));
+  const meant =
+    alias?.name ??
+    nearestName(
+      name,
+      named.map((backend) => backend.name),
+    );
   return meant !== undefined && host.hasBackend(meant) ? `Did you mean '${meant}'?` : undefined;
 }
 
@@ -116,7 +111,7 @@ export async function backendLibraryFaults(
   config: ModelConfig,
   modelDirectory: string,
   version: string,
-  host: Pick<LoadHost, 'hasBackend' | 'backendDirectory'>,
+  host: Pick<LoadHost, 'backends' | 'hasBackend' | 'backendDirectory'>,
 ): Promise<Fault[]> {
   const { backend, runtime, name } = config;
   if (config.platform === ENSEMBLE_PLATFORM || backend === '') return [];

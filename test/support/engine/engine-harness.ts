@@ -1,4 +1,5 @@
 /** Starts engines on repositories that a test writes, with a backend whose executions the test holds in its hands. */
+import { CATALOGUE } from '../../../src/backends/catalogue.js';
 import { nowNs } from '../../../src/base/clock.js';
 import type {
   Backend,
@@ -7,6 +8,7 @@ import type {
   ExecutionTimes,
   InstanceSpec,
 } from '../../../src/contract/backend.js';
+import type { BackendTraits } from '../../../src/contract/backend-traits.js';
 import type { ReadyModel } from '../../../src/contract/engine.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../src/contract/request.js';
 import { Engine } from '../../../src/engine/engine.js';
@@ -27,8 +29,8 @@ export interface Execution {
 }
 
 /** A backend that records its batches and ends them when it is told to. Outputs: OUT = the first input. */
-export class GatedBackend implements Backend {
-  readonly name = 'gated';
+export class GatedBackend implements TestBackend, Backend {
+  readonly traits = testTraits('gated', this);
   readonly executions: Execution[] = [];
   /** Names of the instances made, and of those that ended, in order. */
   readonly made: string[] = [];
@@ -103,8 +105,24 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
+/** A backend that a test brings along. */
+export interface TestBackend {
+  readonly traits: BackendTraits;
+}
+
+/** The traits of one whose models are configurations alone. */
+export function testTraits(name: string, backend: Backend, more: Partial<BackendTraits> = {}): BackendTraits {
+  return { name, formats: [], codeFile: '', load: async () => backend, ...more };
+}
+
+/** Options of the engine, and backends beside those of the program. */
+export type HarnessOptions = Partial<EngineOptions> & { readonly backends?: readonly TestBackend[] };
+
 /** Starts an engine on a repository with these files (a path that ends in `/` is a directory). */
-export async function startEngine(files: Files, options: Partial<EngineOptions> = {}): Promise<TestEngine> {
+export async function startEngine(
+  files: Files,
+  { backends = [], ...options }: HarnessOptions = {},
+): Promise<TestEngine> {
   const repository = makeRepository(files);
   const log: string[] = [];
   const engine = await Engine.start({
@@ -114,6 +132,7 @@ export async function startEngine(files: Files, options: Partial<EngineOptions> 
     modelControlMode: 'none',
     loadModels: [],
     strictReadiness: true,
+    catalogue: [...CATALOGUE, ...backends.map(({ traits }) => traits)],
     log: {
       info: (message) => log.push(`I ${message}`),
       warning: (message) => log.push(`W ${message}`),

@@ -6,14 +6,14 @@ import type {
   InstanceSpec,
   ModelLocation,
 } from '../../../src/contract/backend.js';
+import { type TestBackend, testTraits } from './engine-harness.js';
 
 /** What a model does with a request: it answers it, at once or later. */
 export type Script = (request: ExecutionRequest) => void;
 
 /** A backend whose models do what a test wrote for them, and that remembers what they were asked. */
-export class ScriptedBackend implements Backend {
-  readonly name = 'scripted';
-  readonly supportsOptionalInputs = true;
+export class ScriptedBackend implements TestBackend, Backend {
+  readonly traits = testTraits('scripted', this, { optionalInputs: true });
   /** Requests in the order of their execution. */
   readonly calls: { readonly model: string; readonly request: ExecutionRequest }[] = [];
   readonly #scripts: Readonly<Record<string, Script>>;

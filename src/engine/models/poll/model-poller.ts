@@ -1,3 +1,4 @@
+import { CATALOGUE } from '../../../backends/catalogue.js';
 import { TritonError } from '../../../protocol/error.js';
 import { type PolledModel, pollModel } from '../../../repository/load/poll-model.js';
 import type { EngineOptions } from '../../options/engine-options.js';
@@ -39,6 +40,7 @@ export async function pollPlace(
     }
     times = await modificationTimes(folder, log);
     model = await pollModel(folder, place.name, {
+      backends: options.catalogue ?? CATALOGUE,
       autoComplete,
       ...(modelConfigName === undefined ? {} : { configName: modelConfigName }),
       ...(repoAgentDirectory === undefined ? {} : { repoAgentDirectory }),

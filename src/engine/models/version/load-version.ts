@@ -3,6 +3,7 @@
 import type { BackendRegistry } from '../../../backends/registry.js';
 import { nowNs } from '../../../base/clock.js';
 import type { Backend, BackendHost, BackendOptions, ModelLocation } from '../../../contract/backend.js';
+import type { BackendTraits } from '../../../contract/backend-traits.js';
 import { throwFirst } from '../../../contract/fault.js';
 import {
   ENSEMBLE_PLATFORM,
@@ -144,17 +145,20 @@ async function prepareVersion(context: LoadContext, request: VersionRequest): Pr
     name: request.config.name,
     version,
   };
-  const backend = isEnsemble(request.config) ? ENSEMBLE_BACKEND : await findBackend(context, request.config, location);
-  const backendOptions = optionsFor(context, backend, request.cancelled);
-  let config = passed(prepareInstances(request.config, { gpus: backend.gpus?.() ?? [] }));
+  const { backend, traits } = isEnsemble(request.config)
+    ? ENSEMBLE_BACKEND
+    : await findBackend(context, request.config, location);
+  const backends = context.registry.catalogue;
+  const backendOptions = optionsFor(context, traits, request.cancelled);
+  let config = passed(prepareInstances(request.config, { gpus: traits.gpus?.() ?? [], backends }));
   const completes = options.autoComplete && backend.autoComplete !== undefined;
   const { modelCompletionSeconds } = options;
   if (completes) {
     config = await completeByBackend(backend, location, config, { ...backendOptions, modelCompletionSeconds });
   }
-  config = passed(finishConfig(config, request.configProvided || completes));
+  config = passed(finishConfig(config, request.configProvided || completes, backends));
   throwFirst(await initFileFaults(directory, config));
-  throwFirst(optionalInputFaults(config, backend.supportsOptionalInputs ?? false));
+  throwFirst(optionalInputFaults(config, traits.optionalInputs ?? false));
   if (isEnsemble(config)) config = completeEnsemble(config, find);
   const plan = compileModelPlan(config, version);
   const ownLabels = await readLabels(directory, config);
@@ -166,12 +170,12 @@ function isEnsemble({ platform }: ModelConfig): boolean {
   return platform === ENSEMBLE_PLATFORM;
 }
 
-function optionsFor(context: LoadContext, backend: Backend, cancelled: AbortSignal | undefined): BackendOptions {
+function optionsFor(context: LoadContext, traits: BackendTraits, cancelled: AbortSignal | undefined): BackendOptions {
   const { options, threads, host } = context;
   return {
     config: new Map([
-      ...(backend.settingsOf === undefined ? [] : backendSettings(options, backend.settingsOf)),
-      ...backendSettings(options, backend.name),
+      ...(traits.settingsOf === undefined ? [] : backendSettings(options, traits.settingsOf)),
+      ...backendSettings(options, traits.name),
     ]),
     autoComplete: options.autoComplete,
     threadBudget: threads.cores,
@@ -196,8 +200,10 @@ async function schedulerFor(
 /** Number of instances that a polled configuration will get, for the division of the cores. */
 export async function countInstances(context: LoadContext, config: ModelConfig): Promise<number> {
   try {
-    const { backend } = await context.registry.find(config.backend);
-    const count = instanceCount(normalizeInstanceGroups(config, { gpus: backend.gpus?.() ?? [] }));
+    const { registry } = context;
+    const { traits } = await registry.find(config.backend);
+    const host = { gpus: traits.gpus?.() ?? [], backends: registry.catalogue };
+    const count = instanceCount(normalizeInstanceGroups(config, host));
     // More are refused by the load.
     return count > MAX_INSTANCES ? 0 : count;
   } catch {
@@ -208,11 +214,15 @@ export async function countInstances(context: LoadContext, config: ModelConfig):
 async function findBackend(context: LoadContext, config: ModelConfig, location: ModelLocation) {
   const { registry, options } = context;
   if (config.runtime !== '') {
-    const host = { hasBackend: (name: string) => registry.has(name), backendDirectory: backendDirectory(options) };
+    const host = {
+      backends: registry.catalogue,
+      hasBackend: (name: string) => registry.traits(name) !== undefined,
+      backendDirectory: backendDirectory(options),
+    };
     throwFirst(await backendLibraryFaults(config, location.modelDirectory, location.version, host));
   }
   try {
-    return (await registry.find(config.backend)).backend;
+    return await registry.find(config.backend);
   } catch (reason) {
     const hint = registry.hint(config.backend);
     if (hint !== undefined) options.log.warning(`model '${config.name}' cannot run here: ${hint}`);

@@ -44,10 +44,10 @@ export async function updateInstances(
   }
   const { limiter, options, registry, threads } = context;
   const { log } = options;
-  const { backend } = await registry.find(polled.backend);
+  const { traits } = await registry.find(polled.backend);
   const { config: prepared, faults } = prepareInstances(
     { ...model.config, instance_group: polled.instance_group },
-    { gpus: backend.gpus?.() ?? [] },
+    { gpus: traits.gpus?.() ?? [], backends: registry.catalogue },
   );
   throwFirst(faults);
   const { instance_group } = prepared;

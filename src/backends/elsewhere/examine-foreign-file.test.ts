@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { emptyModelConfig, type ModelConfig } from '../protocol/proto/model-config.js';
-import { foreignFileFaults } from './foreign-files.js';
+import { emptyModelConfig, type ModelConfig } from '../../protocol/proto/model-config.js';
+import { examineForeignFile } from './examine-foreign-file.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'foreign-'));
 after(() => rmSync(root, { recursive: true }));
@@ -21,7 +21,14 @@ async function judged(config: Partial<ModelConfig>, files: Files): Promise<strin
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, content);
   }
-  const faults = await foreignFileFaults(folder, '1', { ...emptyModelConfig(), ...config });
+  const { faults } = await examineForeignFile({
+    modelDirectory: folder,
+    version: '1',
+    config: { ...emptyModelConfig(), ...config },
+    autoComplete: true,
+    backendConfig: new Map(),
+    runModelCode: false,
+  });
   return faults.map(({ rule, message }) => `${rule}: ${message.replaceAll(`${folder}/`, '')}`).join('\n');
 }
 

@@ -1,20 +1,17 @@
-/**
- * Model files of backends that are not part of this program, judged as far as their formats tell: present, of the right
- * kind, whole.
- */
+/** Model files, judged as far as their formats show without the backend: present, of the right kind, whole. */
 import { stat } from 'node:fs/promises';
-import { openRegularFile } from '../base/files/read-regular-file.js';
-import type { Fault } from '../contract/fault.js';
-import { WireFile, WireFormatError } from '../onnx/wire-file.js';
-import type { ModelConfig } from '../protocol/proto/model-config.js';
-import { joinPath, kindOf } from '../repository/files/local.js';
-import { type FileFormat, formatOfFile, zipEntries } from '../repository/load/file-format.js';
-import { type FileProblem, formatProblem, modelFileProblem } from '../repository/load/model-file-problem.js';
+import { openRegularFile } from '../../base/files/read-regular-file.js';
+import type { Fault } from '../../contract/fault.js';
+import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
+import { WireFile, WireFormatError } from '../../onnx/wire-file.js';
+import { joinPath, kindOf } from '../../repository/files/local.js';
+import { type FileFormat, formatOfFile, zipEntries } from '../../repository/load/file-format.js';
+import { type FileProblem, formatProblem, modelFileProblem } from '../../repository/load/model-file-problem.js';
 
 /** Finds what speaks against a file or folder that exists. */
 type Judge = (path: string) => Promise<FileProblem | undefined>;
 
-/** By file name of the backend's default, whatever the file is really called. */
+/** By platform, for backends without platforms by backend; whatever the file is called. */
 const JUDGES: Readonly<Record<string, Judge>> = {
   tensorflow_graphdef: judgeGraphDef,
   tensorflow_savedmodel: judgeSavedModel,
@@ -24,10 +21,16 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   openvino: judgeOpenVino,
 };
 
-/** Faults of the model's file in one version; none where the backend has no file of a known name. */
-export async function foreignFileFaults(directory: string, version: string, config: ModelConfig): Promise<Fault[]> {
+/** Judges the model's file of one version; nothing is said where the configuration names none. */
+export async function examineForeignFile(version: ExaminedVersion): Promise<ExaminationResult> {
+  const faults = await fileFaults(version);
+  const { config } = version;
+  return { config, provided: false, tensors: 'complete', faults, doubts: [], instanceFaults: async () => [] };
+}
+
+async function fileFaults({ modelDirectory, version, config }: ExaminedVersion): Promise<Fault[]> {
   if (config.default_model_filename === '') return [];
-  const path = joinPath(directory, version, config.default_model_filename);
+  const path = joinPath(modelDirectory, version, config.default_model_filename);
   const kind = await kindOf(path);
   if (kind === undefined) {
     const message = `failed to stat file ${path}`;
