@@ -1,6 +1,6 @@
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 
 /** An encoded inference request with one INT32 input of so many elements. */
 export function inferMessage(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fromBinary } from '../../src/protocol/proto/codec.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';
 import { httpRequest } from '../support/wire/http-request.js';
 import { inferMessage } from './infer-message.js';

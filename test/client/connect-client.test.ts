@@ -7,7 +7,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { FileDescriptor } from '../../src/protocol/proto/descriptor.js';
-import { serviceFiles } from '../../src/protocol/proto/service-files.js';
+import { serviceFiles } from '../../src/protocol/proto/service/service-files.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 

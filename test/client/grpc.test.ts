@@ -23,7 +23,7 @@ import {
   ModelStatisticsResponse,
   ModelStreamInferResponse,
   RepositoryModelLoadRequest,
-} from '../../src/protocol/proto/service.js';
+} from '../../src/protocol/proto/service/service.js';
 import { makeTensor, tensorStrings, tensorValues } from '../../src/protocol/tensor-values.js';
 
 const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });

@@ -7,7 +7,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { TlsOptions } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { toBinary } from '../../src/protocol/proto/codec.js';
-import { ServerLiveResponse } from '../../src/protocol/proto/service.js';
+import { ServerLiveResponse } from '../../src/protocol/proto/service/service.js';
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/servers/tls-identity.js';
 
 const web = createServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (_, response) => response.end());

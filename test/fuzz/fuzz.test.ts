@@ -7,7 +7,7 @@ import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 import { isAlive, until, untilGone } from '../support/machine/processes.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
 import { httpPort, serveProgram } from '../support/programs/serve-program.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { create } from '../../src/protocol/proto/schema.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';

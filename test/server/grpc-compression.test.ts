@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import { makeTensor } from '../../src/client/index.js';
 import { decodeGrpcInferResponse, encodeGrpcInferRequest } from '../../src/client/infer/grpc-codec.js';
 import { fromBinary } from '../../src/protocol/proto/codec.js';
-import { SERVICE_PATH, ServerMetadataResponse } from '../../src/protocol/proto/service.js';
+import { SERVICE_PATH, ServerMetadataResponse } from '../../src/protocol/proto/service/service.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 

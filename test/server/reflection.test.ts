@@ -3,8 +3,11 @@ import { after, before, test } from 'node:test';
 import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
 import { fromBinary, toBinary } from '../../src/protocol/proto/codec.js';
-import { ServerReflectionRequest, ServerReflectionResponse } from '../../src/protocol/proto/reflection-messages.js';
 import { create } from '../../src/protocol/proto/schema.js';
+import {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../src/protocol/proto/service/reflection-messages.js';
 import { REFLECTION_PATHS } from '../../src/server/grpc/handlers/reflection.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { test } from 'node:test';
 import { fromBinary, toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import { ModelInferRequest, ModelStreamInferResponse } from '../../src/protocol/proto/service.js';
+import { ModelInferRequest, ModelStreamInferResponse } from '../../src/protocol/proto/service/service.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { test } from 'node:test';
 import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import * as service from '../../src/protocol/proto/service.js';
+import * as service from '../../src/protocol/proto/service/service.js';
 import { grpcPort, httpPort, metricsPort, serveProgram } from '../support/programs/serve-program.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer } from '../support/servers/test-server.js';

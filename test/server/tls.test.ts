@@ -16,7 +16,7 @@ import {
   tensorValues,
 } from '../../src/client/index.js';
 import { create } from '../../src/protocol/proto/schema.js';
-import { ServerLiveRequest, ServerLiveResponse } from '../../src/protocol/proto/service.js';
+import { ServerLiveRequest, ServerLiveResponse } from '../../src/protocol/proto/service/service.js';
 import { resolveOptions } from '../../src/server/options/resolve-options.js';
 import { pythonWithClients } from '../support/programs/python.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';

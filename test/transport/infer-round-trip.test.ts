@@ -11,7 +11,7 @@ import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../src/clien
 import type { InferenceRequest, InferenceResponse } from '../../src/contract/request.js';
 import { DATATYPES } from '../../src/protocol/datatype.js';
 import { NO_SETTINGS } from '../../src/protocol/infer/parameters.js';
-import { decodeModelInferRequest } from '../../src/protocol/proto/infer-codec.js';
+import { decodeModelInferRequest } from '../../src/protocol/proto/infer/infer-codec.js';
 import type { Parameters, ParameterValue, Tensor } from '../../src/protocol/tensor.js';
 import { decodeGrpcInferRequest } from '../../src/server/grpc/infer/decode-request.js';
 import { encodeGrpcInferResponse, encodeGrpcStreamResponse } from '../../src/server/grpc/infer/encode-response.js';

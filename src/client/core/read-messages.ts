@@ -10,7 +10,7 @@ import type {
   ModelMetadataResponse,
   ModelStatistics as ModelStatisticsMessage,
   StatisticDuration as StatisticDurationMessage,
-} from '../../protocol/proto/service.js';
+} from '../../protocol/proto/service/service.js';
 import type { TensorMetadata } from '../../protocol/tensor.js';
 import type { ModelMetadata } from '../api/client.js';
 

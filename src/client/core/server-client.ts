@@ -2,7 +2,7 @@ import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { create } from '../../protocol/proto/schema.js';
-import { ModelRepositoryParameter } from '../../protocol/proto/service.js';
+import { ModelRepositoryParameter } from '../../protocol/proto/service/service.js';
 import type {
   CallOptions,
   InferCall,

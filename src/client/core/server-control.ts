@@ -1,5 +1,5 @@
 import { create } from '../../protocol/proto/schema.js';
-import { LogSettingsRequestValue, type TraceSettingRequestValue } from '../../protocol/proto/service.js';
+import { LogSettingsRequestValue, type TraceSettingRequestValue } from '../../protocol/proto/service/service.js';
 import type { CallOptions } from '../api/client.js';
 import type {
   CudaSharedMemoryRegion,

@@ -1,6 +1,6 @@
 /** What the two protocols do differently: the part of a client below `ServerClient`. */
 import type { MessageOf, MessageSchema } from '../../protocol/proto/schema.js';
-import * as messages from '../../protocol/proto/service.js';
+import * as messages from '../../protocol/proto/service/service.js';
 import type { CallOptions, InferCall, InferStream, PreparedCall, RawInferResult } from '../api/client.js';
 import type { GenerateCall, GenerateEvent, GenerateResult } from '../api/generate.js';
 

@@ -3,7 +3,7 @@ import { nowNs } from '../../base/clock.js';
 import { invalidArg } from '../../protocol/error.js';
 import { fromBinary, toBinary } from '../../protocol/proto/codec.js';
 import type { MessageOf, MessageSchema } from '../../protocol/proto/schema.js';
-import { SERVICE_PATH } from '../../protocol/proto/service.js';
+import { SERVICE_PATH } from '../../protocol/proto/service/service.js';
 import type {
   CallOptions,
   ClientOptions,

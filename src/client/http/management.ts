@@ -9,7 +9,7 @@ import {
   SystemRegionStatus,
   type TraceSettingRequestValue,
   type TraceSettingResponseValue,
-} from '../../protocol/proto/service.js';
+} from '../../protocol/proto/service/service.js';
 import { RPCS, type RpcName, type RpcRequest, type RpcResponse } from '../core/transport.js';
 import type { HttpResponse } from './exchange.js';
 import { modelPath, repositoryPath, sharedMemoryPath, statisticsPath } from './paths.js';

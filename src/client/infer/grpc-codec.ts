@@ -2,8 +2,8 @@
 
 import { type Datatype, isDatatype } from '../../protocol/datatype.js';
 import { TritonError } from '../../protocol/error.js';
-import { parameterMessage } from '../../protocol/infer/grpc-parameter.js';
-import { dataOfContents } from '../../protocol/proto/contents.js';
+import { parameterMessage } from '../../protocol/infer/write-parameters.js';
+import { dataOfContents } from '../../protocol/proto/infer/contents.js';
 import {
   decodeModelInferResponse,
   decodeModelStreamInferResponse,
@@ -14,7 +14,7 @@ import {
   NO_PARAMETERS,
   type ParameterMap,
   type ParameterMessage,
-} from '../../protocol/proto/infer-codec.js';
+} from '../../protocol/proto/infer/infer-codec.js';
 import type { ParameterValue, Tensor } from '../../protocol/tensor.js';
 import type { InferCall, InferResult, SharedMemoryReference, StreamEvent } from '../api/client.js';
 import { customParameters, dataOf, sequenceIdOf } from './client-call.js';

@@ -18,7 +18,7 @@ import {
   scalar,
   sub,
 } from './schema.js';
-import * as service from './service.js';
+import * as service from './service/service.js';
 
 const Inner = message('test.Inner', { n: scalar(1, 'int32'), list: repeatedScalar(2, 'string') });
 const All = message('test.All', {

@@ -1,8 +1,8 @@
 /** Bounds on what one request may contain, for both protocols. No model comes near them. */
 import { invalidArg, type TritonError } from '../../protocol/error.js';
-import { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer-limits.js';
+import { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer/infer-types.js';
 
-export { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer-limits.js';
+export { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer/infer-types.js';
 
 /** Refuses a request with more inputs or outputs than the bound. */
 export function checkTensorCount(what: 'inputs' | 'outputs', count: number): void {

@@ -1,7 +1,7 @@
 import grpc from '@grpc/grpc-js';
 import { fromBinary, toBinary } from '../../../src/protocol/proto/codec.js';
 import type { FieldTable, MessageOf, MessageSchema } from '../../../src/protocol/proto/schema.js';
-import { SERVICE_PATH } from '../../../src/protocol/proto/service.js';
+import { SERVICE_PATH } from '../../../src/protocol/proto/service/service.js';
 
 /** A gRPC client that knows the project's message tables only. */
 export class TestGrpcClient {

@@ -1,6 +1,6 @@
 import { toBinary } from '../../../protocol/proto/codec.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
-import { ModelConfigRequest, ModelConfigResponse } from '../../../protocol/proto/service.js';
+import { ModelConfigRequest, ModelConfigResponse } from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { encodedMethod } from '../message/respond.js';

@@ -3,7 +3,7 @@ import {
   LogSettingsRequest,
   LogSettingsResponse,
   type LogSettingsResponseValue,
-} from '../../../protocol/proto/service.js';
+} from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import { LOG_SWITCHES, LogSettingsStore } from '../../context/log-settings.js';
 import type { ServerContext } from '../../context/server-context.js';

@@ -5,7 +5,7 @@ import {
   ModelMetadataResponse,
   ServerMetadataRequest,
   ServerMetadataResponse,
-} from '../../../protocol/proto/service.js';
+} from '../../../protocol/proto/service/service.js';
 import type { TensorMetadata } from '../../../protocol/tensor.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';

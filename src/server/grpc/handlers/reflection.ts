@@ -2,9 +2,12 @@
 import { GrpcStatus } from '../../../protocol/error.js';
 import { fromBinary, toBinary } from '../../../protocol/proto/codec.js';
 import { FileDescriptor } from '../../../protocol/proto/descriptor.js';
-import { ServerReflectionRequest, ServerReflectionResponse } from '../../../protocol/proto/reflection-messages.js';
 import { create } from '../../../protocol/proto/schema.js';
-import { serviceFiles } from '../../../protocol/proto/service-files.js';
+import {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../../protocol/proto/service/reflection-messages.js';
+import { serviceFiles } from '../../../protocol/proto/service/service-files.js';
 import { cutText } from '../../../transport/cut-text.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import { finishWithError, SHUTTING_DOWN } from '../message/respond.js';

@@ -6,7 +6,7 @@ import {
   RepositoryModelLoadResponse,
   RepositoryModelUnloadRequest,
   RepositoryModelUnloadResponse,
-} from '../../../protocol/proto/service.js';
+} from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { unaryMethod } from '../message/respond.js';

@@ -8,7 +8,7 @@ import {
   SystemSharedMemoryStatusRequest,
   SystemSharedMemoryStatusResponse,
   SystemSharedMemoryUnregisterRequest,
-} from '../../../protocol/proto/service.js';
+} from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { encodedMethod } from '../message/respond.js';

@@ -1,5 +1,5 @@
 import { toBinary } from '../../../protocol/proto/codec.js';
-import { ModelStatisticsRequest, ModelStatisticsResponse } from '../../../protocol/proto/service.js';
+import { ModelStatisticsRequest, ModelStatisticsResponse } from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { encodedMethod } from '../message/respond.js';

@@ -1,5 +1,5 @@
 import { invalidArg } from '../../../protocol/error.js';
-import { TraceSettingRequest, TraceSettingResponse } from '../../../protocol/proto/service.js';
+import { TraceSettingRequest, TraceSettingResponse } from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { isKnownModel } from '../../trace/is-known-model.js';

@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import { testModel } from '../../../../test/support/engine/test-model.js';
 import { encodeBytes } from '../../../protocol/bytes.js';
 import { toBinary } from '../../../protocol/proto/codec.js';
-import { decodeModelInferRequest, decodeModelStreamInferResponse } from '../../../protocol/proto/infer-codec.js';
+import { decodeModelInferRequest, decodeModelStreamInferResponse } from '../../../protocol/proto/infer/infer-codec.js';
+import { create, type MessageOf } from '../../../protocol/proto/schema.js';
 import {
   InferInputTensor,
   InferParameter,
   InferRequestedOutputTensor,
   InferTensorContents,
   ModelInferRequest,
-} from '../../../protocol/proto/infer-messages.js';
-import { create, type MessageOf } from '../../../protocol/proto/schema.js';
+} from '../../../protocol/proto/service/infer-messages.js';
 import { decodeGrpcInferRequest } from './decode-request.js';
 import { encodeGrpcEmptyResponse, encodeGrpcStreamError } from './encode-response.js';
 import { wantsEmptyFinalResponse } from './settings.js';

@@ -7,12 +7,12 @@ import { invalidArg } from '../../../protocol/error.js';
 import { inputExists, unknownRegion } from '../../../protocol/infer/parameters.js';
 import type { RegionLease } from '../../../protocol/infer/shared-memory.js';
 import { UniqueNames } from '../../../protocol/infer/unique-names.js';
-import { dataOfContents } from '../../../protocol/proto/contents.js';
+import { dataOfContents } from '../../../protocol/proto/infer/contents.js';
 import type {
   InferRequestedOutputMessage,
   InferRequestMessage,
   ParameterMessage,
-} from '../../../protocol/proto/infer-types.js';
+} from '../../../protocol/proto/infer/infer-types.js';
 import type { DecodeOptions } from '../../context/server-context.js';
 import { BINARY_FORM, type DecodedInferRequest, NO_FORMS, type OutputForm } from '../../infer/output-form.js';
 import { MAX_RANK, MAX_TENSORS, rankRefused } from '../../infer/request-limits.js';

@@ -1,14 +1,17 @@
 /** Response of the engine -> ModelInferResponse and messages of a stream (spec: wire protocol, sections 7.3, 7.4). */
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceResponse } from '../../../contract/request.js';
-import { parameterMessage } from '../../../protocol/infer/grpc-parameter.js';
-import { encodeModelInferResponse, encodeModelStreamInferResponse } from '../../../protocol/proto/infer-encode.js';
+import { parameterMessage } from '../../../protocol/infer/write-parameters.js';
+import {
+  encodeModelInferResponse,
+  encodeModelStreamInferResponse,
+} from '../../../protocol/proto/infer/infer-encode.js';
 import {
   type InferTensorMessage,
   NO_PARAMETERS,
   type ParameterMap,
   type ParameterMessage,
-} from '../../../protocol/proto/infer-types.js';
+} from '../../../protocol/proto/infer/infer-types.js';
 import type { Parameters } from '../../../protocol/tensor.js';
 import { cutText } from '../../../transport/cut-text.js';
 import { toOutputForm } from '../../infer/encode-output.js';

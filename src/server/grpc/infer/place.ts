@@ -1,6 +1,6 @@
 import { invalidArg } from '../../../protocol/error.js';
 import type { SharedMemoryPlace } from '../../../protocol/infer/shared-memory.js';
-import type { ParameterMap } from '../../../protocol/proto/infer-types.js';
+import type { ParameterMap } from '../../../protocol/proto/infer/infer-types.js';
 
 /** The shared memory place that the parameters of a tensor name; undefined when they name none. */
 export function readGrpcPlace(tensor: string, parameters: ParameterMap): SharedMemoryPlace | undefined {

@@ -1,7 +1,7 @@
 /** The parameters of a ModelInferRequest (spec: wire protocol, section 7.2). */
 import { invalidArg } from '../../../protocol/error.js';
 import { checkCorrelationId, NO_SETTINGS, type RequestSettings } from '../../../protocol/infer/parameters.js';
-import type { InferRequestMessage, ParameterMap, ParameterMessage } from '../../../protocol/proto/infer-types.js';
+import type { InferRequestMessage, ParameterMap, ParameterMessage } from '../../../protocol/proto/infer/infer-types.js';
 import type { ParameterValue } from '../../../protocol/tensor.js';
 
 /** Name of the request parameter that asks a stream for the empty response with the final flag. */

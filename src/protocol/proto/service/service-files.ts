@@ -1,7 +1,7 @@
 /** The services with their calls, as the files that describe them: grpc_service.proto, model_config.proto, health.proto. */
-import { describeFile, type FileContents, type FileDescriptor, type RpcSchema, reachableTypes } from './descriptor.js';
-import { ModelConfig } from './model-config.js';
-import type { FieldTable, MessageSchema } from './schema.js';
+import { describeFile, type FileContents, type FileDescriptor, type RpcSchema, reachableTypes } from '../descriptor.js';
+import { ModelConfig } from '../model-config.js';
+import type { FieldTable, MessageSchema } from '../schema.js';
 import * as messages from './service.js';
 
 function unary(request: MessageSchema<FieldTable>, response: MessageSchema<FieldTable>): RpcSchema {

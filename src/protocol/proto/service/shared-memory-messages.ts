@@ -1,5 +1,5 @@
 /** Messages of system and CUDA shared memory. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { type MessageOf, mapOfSub, message, scalar } from './schema.js';
+import { type MessageOf, mapOfSub, message, scalar } from '../schema.js';
 
 export const SystemSharedMemoryStatusRequest = message('inference.SystemSharedMemoryStatusRequest', {
   name: scalar(1, 'string'),

@@ -1,5 +1,11 @@
 /** The messages of the two inference calls as the hand-tuned codec holds them. */
 
+/** Most inputs, and most outputs, of one request. */
+export const MAX_TENSORS = 10_000;
+
+/** Most dimensions of a shape. */
+export const MAX_RANK = 1024;
+
 /** One value of an InferParameter; `none`: no member of the oneof is set. */
 export type ParameterMessage =
   | { readonly kind: 'bool'; readonly value: boolean }

@@ -1,5 +1,5 @@
 /** Messages of inference: ModelInfer and ModelStreamInfer. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { type MessageOf, mapOfSub, message, oneof, repeatedScalar, repeatedSub, scalar, sub } from './schema.js';
+import { type MessageOf, mapOfSub, message, oneof, repeatedScalar, repeatedSub, scalar, sub } from '../schema.js';
 
 export const InferParameter = message('inference.InferParameter', {
   bool_param: oneof('parameter_choice', scalar(1, 'bool')),

@@ -1,5 +1,5 @@
 /** Messages of trace and log settings. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { type MessageOf, mapOfSub, message, oneof, repeatedScalar, scalar } from './schema.js';
+import { type MessageOf, mapOfSub, message, oneof, repeatedScalar, scalar } from '../schema.js';
 
 export const TraceSettingRequest = message('inference.TraceSettingRequest', {
   settings: mapOfSub(1, 'string', () => TraceSettingRequestValue),

@@ -1,5 +1,5 @@
 /** Messages of `grpc.reflection` (reflection.proto, the same in v1 and v1alpha), without their package. */
-import { type MessageOf, message, oneof, repeatedScalar, repeatedSub, scalar, sub } from './schema.js';
+import { type MessageOf, message, oneof, repeatedScalar, repeatedSub, scalar, sub } from '../schema.js';
 
 const ExtensionRequest = message('grpc.reflection.ExtensionRequest', {
   containing_type: scalar(1, 'string'),

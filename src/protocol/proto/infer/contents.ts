@@ -1,5 +1,5 @@
 /** `InferTensorContents`: typed tensor data inside a message, turned into the tensor's bytes. */
-import { ProtoReader, WireType } from './reader.js';
+import { ProtoReader, WireType } from '../reader.js';
 
 const BYTES_CONTENTS = 8;
 

@@ -1,5 +1,5 @@
 /** Messages of the model repository: index, load, unload. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { type MessageOf, mapOfSub, message, oneof, repeatedSub, scalar } from './schema.js';
+import { type MessageOf, mapOfSub, message, oneof, repeatedSub, scalar } from '../schema.js';
 
 export const ModelRepositoryParameter = message('inference.ModelRepositoryParameter', {
   bool_param: oneof('parameter_choice', scalar(1, 'bool')),

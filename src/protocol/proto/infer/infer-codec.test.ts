@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fromBinary, toBinary } from './codec.js';
+import { fromBinary, toBinary } from '../codec.js';
+import { create, type MessageOf } from '../schema.js';
+import {
+  type InferParameter,
+  InferTensorContents,
+  ModelInferRequest,
+  ModelInferResponse,
+  ModelStreamInferResponse,
+} from '../service/infer-messages.js';
 import {
   decodeModelInferRequest,
   decodeModelInferResponse,
@@ -15,14 +23,6 @@ import {
   type ParameterMap,
   type ParameterMessage,
 } from './infer-codec.js';
-import {
-  type InferParameter,
-  InferTensorContents,
-  ModelInferRequest,
-  ModelInferResponse,
-  ModelStreamInferResponse,
-} from './infer-messages.js';
-import { create, type MessageOf } from './schema.js';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 40 });
 const parameter: fc.Arbitrary<ParameterMessage> = fc.oneof(

@@ -1,15 +1,16 @@
-import { MAX_RANK, MAX_TENSORS } from './infer-limits.js';
+import { ProtoReader } from '../reader.js';
 import {
   type InferRequestedOutputMessage,
   type InferRequestMessage,
   type InferResponseMessage,
   type InferTensorMessage,
+  MAX_RANK,
+  MAX_TENSORS,
   NO_PARAMETERS,
   type ParameterMap,
   type ParameterMessage,
   type StreamInferResponseMessage,
 } from './infer-types.js';
-import { ProtoReader } from './reader.js';
 
 /** Tags: field number << 3 | wire type. */
 const tag = (number: number, wire = 2): number => (number << 3) | wire;

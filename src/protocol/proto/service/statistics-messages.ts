@@ -1,5 +1,5 @@
 /** Messages of ModelStatistics. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { type MessageOf, mapOfSub, message, repeatedSub, scalar, sub } from './schema.js';
+import { type MessageOf, mapOfSub, message, repeatedSub, scalar, sub } from '../schema.js';
 
 export const ModelStatisticsRequest = message('inference.ModelStatisticsRequest', {
   name: scalar(1, 'string'),

@@ -1,3 +1,4 @@
+import { ProtoWriter } from '../writer.js';
 import type {
   InferRequestMessage,
   InferResponseMessage,
@@ -5,7 +6,6 @@ import type {
   ParameterMap,
   ParameterMessage,
 } from './infer-types.js';
-import { ProtoWriter } from './writer.js';
 
 /**
  * Raw contents up to this size are copied beside the fields in front of them: one block for the whole of a small message

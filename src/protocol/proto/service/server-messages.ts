@@ -1,6 +1,15 @@
 /** Messages about the server and its models: health, metadata, configuration. Names, numbers and types are those of grpc_service.proto (package `inference`). */
-import { ModelConfig } from './model-config.js';
-import { enumeration, enumField, type MessageOf, message, repeatedScalar, repeatedSub, scalar, sub } from './schema.js';
+import { ModelConfig } from '../model-config.js';
+import {
+  enumeration,
+  enumField,
+  type MessageOf,
+  message,
+  repeatedScalar,
+  repeatedSub,
+  scalar,
+  sub,
+} from '../schema.js';
 
 export const ServerLiveRequest = message('inference.ServerLiveRequest', {});
 export type ServerLiveRequest = MessageOf<typeof ServerLiveRequest>;
