@@ -1,6 +1,7 @@
 /**
- * GNU getopt_long as the original's tools use it: `--name=value`, `--name value`, unambiguous prefixes, `-x value`,
- * `-xvalue`, bundled flags, `--` ends options, other arguments may stand anywhere. Messages are glibc's.
+ * GNU getopt_long as Triton and its tools use it: `--name=value`, `--name value`, unambiguous prefixes, `-x value`,
+ * `-xvalue`, bundled flags, `--` ends options, other arguments may stand anywhere. Messages are those of the GNU C
+ * library.
  */
 
 /** One long option (with an optional one-letter form). */
@@ -19,7 +20,7 @@ export interface GetoptMatch {
   readonly short: boolean;
 }
 
-/** Result of a parse: matches until the first error, and glibc's message for that error. */
+/** Result of a parse: matches until the first error, and the GNU C library's message for that error. */
 export interface GetoptResult {
   readonly matches: readonly GetoptMatch[];
   readonly positionals: readonly string[];
@@ -28,7 +29,7 @@ export interface GetoptResult {
 
 /** A malformed option. */
 export interface GetoptError {
-  /** glibc's text without the program's name in front, e.g. `unrecognized option '--foo'`. */
+  /** The GNU C library's message without the program's name in front, e.g. `unrecognized option '--foo'`. */
   readonly message: string;
   /** How many matches stood before it. */
   readonly afterMatches: number;
