@@ -1,4 +1,4 @@
-import type { Command } from './main.js';
+import type { Command } from './frame/command.js';
 
 /** `triton image-client`: classifies pictures. `--tensors` as the first argument prints a picture's tensor instead. */
 export const run: Command = async (args) => {

@@ -6,7 +6,7 @@ import { levelName } from '../perf/levels/measured-level.js';
 import { usage } from '../perf/options/usage.js';
 import { parseArgs } from '../perf/prepare/parse-args.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
-import type { Command } from './main.js';
+import type { Command } from './frame/command.js';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -1,11 +1,10 @@
 import { endBySignal, endNow } from '../base/process-end.js';
 import { processOutputs } from '../server/log/process-outputs.js';
-import { resolveOptions } from '../server/options/resolve-options.js';
-import { USAGE_LINE, usageText } from '../server/options/usage.js';
+import { resolveOptions, serveHelp } from '../server/options/resolve-options.js';
 import { tuneHeap } from '../server/start/tune-heap.js';
 import { StopRequest } from '../server/stop/stop-request.js';
 import { watchSignals } from '../server/stop/watch-signals.js';
-import type { Command } from './main.js';
+import { type Command, versionLine } from './frame/command.js';
 
 /** After the server has stopped the program may take so long to end by itself, in ms. */
 const LEAVE_MS = 2000;
@@ -13,16 +12,15 @@ const LEAVE_MS = 2000;
 /** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop; ended by the signal while it still loads models. */
 export const run: Command = async (args) => {
   const resolved = resolveOptions(args, (line) => processOutputs().stderr.write(`${line}\n`));
-  if (resolved.kind === 'help') {
-    processOutputs().stdout.write(usageText());
+  if (resolved.kind === 'help' || resolved.kind === 'version') {
+    processOutputs().stdout.write(resolved.kind === 'help' ? serveHelp() : versionLine());
     return 0;
   }
   if (resolved.kind === 'error') {
-    const program = /^(unrecognized option|option |invalid option)/.test(resolved.message) ? 'triton serve: ' : '';
-    processOutputs().stderr.write(`${resolved.usage ? `${USAGE_LINE}\n\n` : ''}${program}${resolved.message}\n`);
+    processOutputs().stderr.write(`${resolved.message}\n`);
     return 1;
   }
-  const request = new StopRequest(resolved.options.exitTimeoutSeconds);
+  const request = new StopRequest(resolved.options.general.exitTimeoutSeconds);
   const signals = watchSignals(request);
   tuneHeap();
   const { startServer, ServerStartError, ServerStopped } = await import('../server/server.js');

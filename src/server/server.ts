@@ -12,7 +12,7 @@ import { ServerLog } from './log/server-log.js';
 import { logOptionNotes } from './log-option-notes.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
-import { GRPC_MAX_MESSAGE_BYTES } from './options/option-table.js';
+import { GRPC_MAX_MESSAGE_BYTES } from './options/grpc-options.js';
 import type { ServerOptions } from './options/server-options.js';
 import { ServerSharedMemory } from './shared-memory/regions.js';
 import { isEmptyRepository, repositoryHint } from './start/repository-help.js';
@@ -56,8 +56,8 @@ export async function startServer(
 ): Promise<RunningServer> {
   const metadata = serverMetadata(options);
   const budgets = {
-    requests: new ByteBudget(options.requestMemoryLimit || Number.POSITIVE_INFINITY),
-    responses: new ByteBudget(options.responseMemoryLimit || Number.POSITIVE_INFINITY),
+    requests: new ByteBudget(options.limits.requestMemory || Number.POSITIVE_INFINITY),
+    responses: new ByteBudget(options.limits.responseMemory || Number.POSITIVE_INFINITY),
   };
   const requestMemory = new RequestMemory(budgets.requests);
   const engine = await startEngine(options, log, requestMemory, request?.signal);
@@ -75,9 +75,9 @@ export async function startServer(
   logOptionNotes(options, log);
 
   const sharedMemory = new ServerSharedMemory(
-    options.allowClientSharedMemory,
+    options.limits.allowClientSharedMemory,
     process.platform,
-    options.sharedMemoryRegionLimit,
+    options.limits.sharedMemoryRegions,
   );
   const context: ServerContext = {
     engine,
@@ -94,7 +94,7 @@ export async function startServer(
     },
   };
   const metrics = options.metrics.enabled
-    ? new ServerMetrics(engine, options.metrics, options.pinnedMemoryPoolBytes, () => ({
+    ? new ServerMetrics(engine, options.metrics, options.devices.pinnedMemoryPoolBytes, () => ({
         logRecords: log.dropped,
         requests: budgets.requests.refused,
       }))
@@ -107,7 +107,7 @@ export async function startServer(
     engine,
     log,
     stop() {
-      const countDown = request?.countDown ?? new CountDown(options.exitTimeoutSeconds);
+      const countDown = request?.countDown ?? new CountDown(options.general.exitTimeoutSeconds);
       stopping ??= stopServer(endpoints, engine, metrics, context, countDown);
       return stopping;
     },
@@ -117,7 +117,7 @@ export async function startServer(
 function decodeOptions(
   maxInputSize: number,
   sharedMemory: ServerSharedMemory,
-  { allowClientSharedMemory }: ServerOptions,
+  { limits: { allowClientSharedMemory } }: ServerOptions,
 ): DecodeOptions {
   return allowClientSharedMemory ? { maxInputSize, sharedMemory } : { maxInputSize };
 }
@@ -147,21 +147,21 @@ async function handleStartError(
   log: ServerLog,
   request: StopRequest | undefined,
 ): Promise<void> {
-  const hints = options.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
+  const hints = options.models.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
-  if (!options.exitOnError) {
+  if (!options.models.exitOnError) {
     log.error(error.toStatusText());
     for (const text of hints) log.error(`Check --model-repository: ${text}`);
     return;
   }
-  await stopEngine(engine, log, request?.countDown ?? new CountDown(options.exitTimeoutSeconds));
+  await stopEngine(engine, log, request?.countDown ?? new CountDown(options.general.exitTimeoutSeconds));
   log.close();
   throw new ServerStartError(`error: creating server: ${error.codeText} - ${error.message}${hint}`);
 }
 
 /** A server without models is seldom meant: says so, and why. */
 function logEmptyRepositories(options: ServerOptions, log: ServerLog): void {
-  for (const repository of options.repositories) {
+  for (const repository of options.models.repositories) {
     const hint = repositoryHint(repository);
     if (hint !== undefined) log.warning(`Check --model-repository: ${hint}`);
     else if (isEmptyRepository(repository)) {
@@ -201,7 +201,7 @@ async function startEndpoints(
   } catch (reason) {
     const error = TritonError.from(reason);
     log.error(`failed to start ${service} service: ${error.codeText} - ${error.message}`);
-    const countDown = new CountDown(options.exitTimeoutSeconds);
+    const countDown = new CountDown(options.general.exitTimeoutSeconds);
     await stopEndpoints(complete(started), engine, log, countDown);
     metrics?.stop();
     await stopEngine(engine, log, countDown);

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { OPTION_TABLE } from '../../src/server/options/option-table.js';
+import { defaultOf as defaultInHelp } from '../../src/base/options/help-text.js';
+import { defaultServerOptions, OPTION_TABLE as TABLE } from '../../src/server/options/server-options.js';
+
+/** The options with their help as it is printed. */
+const OPTION_TABLE = TABLE.map(({ name, help, ...rest }) => ({
+  name,
+  help: `${help}${defaultInHelp({ name, help, ...rest }, defaultServerOptions())}`,
+}));
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../../docs/security.md'), 'utf8');
 

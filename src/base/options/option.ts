@@ -51,28 +51,32 @@ export interface OptionContext {
 }
 
 /** `[group, member]` pairs of grouped options whose members can hold a `T`. */
-type Field<O, T> = {
+export type Field<O, T> = {
   [G in keyof O & string]: {
     [K in keyof O[G] & string]: T extends O[G][K] ? readonly [group: G, member: K] : never;
   }[keyof O[G] & string];
 }[keyof O & string];
 
-interface Flag<C> extends OptionDescription {
+/** An option without a value that does something of its own. */
+export interface Flag<C> extends OptionDescription {
   set(context: C, given: Occurrence): void;
 }
 
-interface Switch<C extends OptionContext> extends OptionDescription {
+/** An option without a value that makes a member true. */
+export interface Switch<C extends OptionContext> extends OptionDescription {
   /** The member that becomes true. */
   readonly into: Field<C['options'], true>;
 }
 
-interface Stored<C extends OptionContext, T> extends OptionDescription {
+/** An option whose value goes to one member. */
+export interface Stored<C extends OptionContext, T> extends OptionDescription {
   readonly argument: string;
   parse(value: string, given: Occurrence): T;
   readonly into: Field<C['options'], NoInfer<T>>;
 }
 
-interface Handled<C, T> extends OptionDescription {
+/** An option whose value does something of its own. */
+export interface Handled<C, T> extends OptionDescription {
   readonly argument: string;
   parse(value: string, given: Occurrence): T;
   set(context: C, value: NoInfer<T>, given: Occurrence): void;

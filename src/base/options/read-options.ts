@@ -7,7 +7,7 @@ import { OptionError } from './option-error.js';
 /** What became of a command line. */
 export type ReadOutcome =
   | { readonly kind: 'read'; readonly positionals: readonly string[] }
-  | { readonly kind: 'help' | 'version' }
+  | { readonly kind: 'standard'; readonly name: 'help' | 'version' }
   /** `near`: the option that was probably meant, with its dashes. */
   | { readonly kind: 'malformed'; readonly error: GetoptError; readonly near: string | undefined }
   | { readonly kind: 'refused'; readonly label: string; readonly error: OptionError };
@@ -25,7 +25,7 @@ export function readOptions<C>(args: readonly string[], table: readonly Option<C
   const [error] = errors;
   for (const match of matches.slice(0, error?.afterMatches)) {
     const standard = STANDARD.find((name) => name === match.name);
-    if (standard !== undefined) return { kind: standard };
+    if (standard !== undefined) return { kind: 'standard', name: standard };
     const option = byName.get(match.name) as Option<C>;
     const label = match.short ? `-${option.short}` : labelOf(option);
     try {
@@ -36,7 +36,8 @@ export function readOptions<C>(args: readonly string[], table: readonly Option<C
     }
   }
   if (error === undefined) return { kind: 'read', positionals };
-  return { kind: 'malformed', error, near: nearOption(error, table) };
+  const unknown = error.kind === 'unknown' ? /^--([^=]*)/.exec(error.text)?.[1] : undefined;
+  return { kind: 'malformed', error, near: unknown === undefined ? undefined : nearOption(unknown, table) };
 }
 
 /** The entries of `--help` and `--version`; `letter` for a command that also takes `-h`. */
@@ -52,9 +53,8 @@ function specOf({ name, short, argument }: Option<never>): GetoptSpec {
   return { name, ...(short === undefined ? {} : { short }), argument: kind };
 }
 
-function nearOption<C>({ kind, text }: GetoptError, table: readonly Option<C>[]): string | undefined {
-  if (kind !== 'unknown') return undefined;
-  const name = text.replace(/^--/, '').replace(/=.*$/s, '');
+/** The option that was probably meant by the long name, with its dashes. */
+export function nearOption<C>(name: string, table: readonly Option<C>[]): string | undefined {
   const names = table.filter((option) => option.hidden !== true && option.name !== '').map((option) => option.name);
   const near = nearestName(name, names);
   return near === undefined ? undefined : `--${near}`;

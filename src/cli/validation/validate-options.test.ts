@@ -3,12 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Command } from 'commander';
-import { addServerOptions, type ServerFlags, validateOptions } from './validate-options.js';
+import { readOptions } from '../../base/options/read-options.js';
+import { defaultServerFlags, SERVER_FLAGS, validateOptions } from './validate-options.js';
 
 function hostOf(...args: string[]) {
-  const command = addServerOptions(new Command()).parse(['--gpus', '', ...args], { from: 'user' });
-  return validateOptions(command.opts<ServerFlags>()).host;
+  const options = { server: defaultServerFlags() };
+  assert.equal(readOptions(['--gpus', '', ...args], SERVER_FLAGS, { options }).kind, 'read');
+  return validateOptions(options.server).host;
 }
 
 test('the backends that a server has are known: its own, Python models in its folder, assumed ones', () => {

@@ -25,6 +25,6 @@ export const EXTENSIONS: readonly string[] = [
 ];
 
 /** Metadata of a server with these options (`--id`, `--server-version`). */
-export function serverMetadata({ id, version }: Pick<ServerOptions, 'id' | 'version'>): ServerMetadata {
+export function serverMetadata({ general: { id, version } }: Pick<ServerOptions, 'general'>): ServerMetadata {
   return { name: id, version, extensions: EXTENSIONS };
 }

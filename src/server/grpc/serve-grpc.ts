@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { serveGrpc } from '../../transport/grpc/serve-grpc.js';
 import type { ServerContext } from '../context/server-context.js';
 import { Endpoint } from '../listen/endpoint.js';
-import { GRPC_MAX_MESSAGE_BYTES } from '../options/option-table.js';
+import { GRPC_MAX_MESSAGE_BYTES } from '../options/grpc-options.js';
 import { grpcMethods } from './endpoints.js';
 
 /** The gRPC endpoint and what must be told to its streams before it stops. */

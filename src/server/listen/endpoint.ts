@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { TritonError } from '../../protocol/error.js';
 import { DirectSocket } from '../../transport/direct-socket.js';
-import type { EndpointOptions, ServerTlsOptions } from '../options/server-options.js';
+import type { EndpointOptions } from '../options/http-options.js';
+import type { ServerTlsOptions } from '../options/tls-options.js';
 import { createTlsServer } from './tls-server.js';
 
 /** A connection as the transports give it. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type net from 'node:net';
 import tls from 'node:tls';
 import { invalidArg } from '../../protocol/error.js';
-import type { ServerTlsOptions } from '../options/server-options.js';
+import type { ServerTlsOptions } from '../options/tls-options.js';
 
 /**
  * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): whoever

@@ -1,7 +1,7 @@
 import type { InferenceEngine, ModelMetrics } from '../../contract/engine.js';
 import { FIRST_RESPONSE_FAMILY } from '../../engine/statistics/latencies.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { MetricsOptions } from '../options/server-options.js';
+import type { MetricsOptions } from '../options/metrics-options.js';
 import { customFamilies } from './custom-families.js';
 import { familyText, histogramSeries, labelText, type Sample, summarySeries } from './exposition.js';
 import { MachineGauges } from './machine-gauges.js';

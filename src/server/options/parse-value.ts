@@ -1,95 +1,46 @@
-/** Parsers of option values with the original's texts (spec: model repositories, section 9). */
+/** Parsers of option values whose error messages are copied from Triton to the letter (its src/command_line_parser.cc). */
+import { type NumberText, readDouble, readInt32, readInt64 } from '../../base/options/c-numbers.js';
+import { OptionError } from '../../base/options/option-error.js';
+import { readBoolean } from '../../base/options/parse-value.js';
 
-/** A value that cannot be taken. `option` overrides the name in `Bad option: "..."`. */
-export class BadOption extends Error {
-  constructor(
-    message: string,
-    readonly option?: string,
-  ) {
-    super(message);
-  }
-}
+/**
+ * A value that cannot be taken, with Triton's own message: it is printed as `Bad option: "--name".` and the message.
+ * `option` overrides that name.
+ */
+export class BadOption extends OptionError {}
 
 /** true, on, 1 / false, off, 0 in any case. */
 export function parseBool(value: string): boolean {
-  const text = value.toLowerCase();
-  if (text === 'true' || text === 'on' || text === '1') return true;
-  if (text === 'false' || text === 'off' || text === '0') return false;
-  throw new BadOption(`invalid value for bool option: ${value}`);
+  const read = readBoolean(value);
+  if (read === undefined) throw new BadOption(`invalid value for bool option: ${value}`);
+  return read;
 }
 
-/** Like C's stoi: leading blanks and text after the number are passed over; 32 bits. */
-export function parseInt32(value: string): number {
-  return parseInteger(value, -2147483648n, 2147483647n);
+/** 32 bits; what follows the number is passed over. */
+export const parseInt32 = (value: string): number => numberOf(readInt32(value), value);
+
+/** 64 bits; what follows the number is passed over. */
+export const parseInt64 = (value: string): number => numberOf(readInt64(value), value);
+
+/** A number with a fraction; what follows it is passed over. */
+export const parseFloating = (value: string): number => numberOf(readDouble(value), value);
+
+function numberOf(read: NumberText, value: string): number {
+  if ('value' in read) return read.value;
+  if (read.fault === 'invalid') throw new BadOption(`Invalid option value. Got ${value}`);
+  throw new BadOption(`Provided option value is out of bound. Got ${value}`);
 }
 
-/** Like C's stoll; must also be exact as a double. */
-export function parseInt64(value: string): number {
-  return parseInteger(value, -9223372036854775808n, 9223372036854775807n);
-}
-
-function parseInteger(value: string, lowest: bigint, highest: bigint): number {
-  const match = /^\s*([+-]?\d+)/.exec(value);
-  if (match === null) throw new BadOption(`Invalid option value. Got ${value}`);
-  const number = BigInt(match[1] as string);
-  if (number < lowest || number > highest) throw new BadOption(`Provided option value is out of bound. Got ${value}`);
-  return Number(number);
-}
-
-/** The longest time that a timer of Node can wait, in milliseconds and in whole seconds. */
-const LONGEST_MS = 2 ** 31 - 1;
-const LONGEST_SECONDS = Math.floor(LONGEST_MS / 1000);
-
-/**
- * A parser for an option that Triton does not have: digits and nothing else, so that `1G` is not taken for 1 and `60s`
- * not for 60. `unit` stands in the message, plural; `highest` must be exact as a double.
- */
-function wholeNumber(unit: string, lowest: number, highest: number): (value: string) => number {
-  return (value) => {
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= lowest && number <= highest) return number;
-    throw new BadOption(
-      `Expected a whole number of ${unit} from ${lowest} to ${highest}, without a unit. Got ${value}`,
-    );
-  };
-}
-
-/** Bytes; 0 stands for no limit. */
-export const parseByteLimit = wholeNumber('bytes', 0, Number.MAX_SAFE_INTEGER);
-
-/** Bytes, at least one. */
-export const parseByteCount = wholeNumber('bytes', 1, Number.MAX_SAFE_INTEGER);
-
-/** Milliseconds that a timer can wait; 0 stands for no limit. */
-export const parseTimeoutMs = wholeNumber('milliseconds', 0, LONGEST_MS);
-
-/** Seconds that a timer can wait; 0 stands for no limit. */
-export const parseTimeoutSeconds = wholeNumber('seconds', 0, LONGEST_SECONDS);
-
-/** Like C's stod: leading blanks and text after the number are passed over; hexadecimal numbers are read, too. NaN without a number. */
-export function readStod(value: string): number {
-  const hex = /^\s*([+-]?)0x([\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p([+-]?\d+))?/i.exec(value);
-  if (hex !== null) {
-    const [, sign, digits = '', exponent = '0'] = hex;
-    const [whole = '', fraction = ''] = digits.split('.');
-    const scale = Number(exponent) - 4 * fraction.length;
-    return Number.parseInt(`${whole}${fraction}`, 16) * 2 ** scale * (sign === '-' ? -1 : 1);
-  }
-  const infinite = /^\s*([+-]?)inf/i.exec(value);
-  if (infinite !== null) return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  return Number.parseFloat(value);
-}
-
-/** Like C's stod. */
-export function parseFloating(value: string): number {
-  const number = Number.parseFloat(value);
-  if (Number.isNaN(number)) throw new BadOption(`Invalid option value. Got ${value}`);
+/** A number above 0; anything less is refused with `message`. */
+export function positive(value: string, message: string): number {
+  const number = parseInt64(value);
+  if (number <= 0) throw new BadOption(message);
   return number;
 }
 
 /**
- * Checks that a value which parseInt32 has read is a TCP port. Stricter than the original, which takes any number that an
- * int can hold.
+ * Checks that a value which parseInt32 has read is a TCP port. Stricter than Triton, which takes any number that an int
+ * can hold.
  */
 export function checkPort(value: string): void {
   if (!/^\s*\+?\d+\s*$/.test(value) || parseInt32(value) > 65535) {
@@ -109,21 +60,29 @@ export function parsePair(value: string, delimiter: string): [first: string, sec
   return [value.slice(0, at), value.slice(at + 1)];
 }
 
+/** A parser for `<integer><delimiter><integer>`. */
+export function integerPair(delimiter: string, parse: (value: string) => number) {
+  return (value: string): [number, number] => {
+    const [first, second] = parsePair(value, delimiter);
+    return [parse(first), parse(second)];
+  };
+}
+
 /**
- * `[<group>,]<setting>=<value>`. `noGroup` is the text for an empty group, `format` the text for everything else; a
+ * `[<group>,]<setting>=<value>`. `noGroup` is the message for an empty group, `format` the one for everything else; a
  * group is demanded when `groupRequired`. The comma counts only before the first `=`.
  */
 export function parseGroupedSetting(
   value: string,
-  texts: { readonly noGroup: string; readonly format: string; readonly groupRequired: boolean },
+  messages: { readonly noGroup: string; readonly format: string; readonly groupRequired: boolean },
 ): [group: string, setting: string, settingValue: string] {
   const comma = value.indexOf(',');
   const equals = value.indexOf('=');
   const hasGroup = comma >= 0 && (equals < 0 || comma < equals);
-  if ((hasGroup && comma === 0) || (!hasGroup && texts.groupRequired)) throw new BadOption(texts.noGroup + value);
+  if ((hasGroup && comma === 0) || (!hasGroup && messages.groupRequired)) throw new BadOption(messages.noGroup + value);
   const group = hasGroup ? value.slice(0, comma) : '';
   const rest = hasGroup ? value.slice(comma + 1) : value;
   const at = rest.indexOf('=');
-  if (at <= 0 || at === rest.length - 1) throw new BadOption(texts.format + value);
+  if (at <= 0 || at === rest.length - 1) throw new BadOption(messages.format + value);
   return [group, rest.slice(0, at), rest.slice(at + 1)];
 }

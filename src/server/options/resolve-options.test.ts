@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPTION_TABLE } from './option-table.js';
-import { resolveOptions } from './resolve-options.js';
-import type { ServerOptions } from './server-options.js';
-import { usageText } from './usage.js';
+import { resolveOptions, serveHelp } from './resolve-options.js';
+import { OPTION_TABLE, type ServerOptions } from './server-options.js';
 
 function serve(...args: string[]): ServerOptions {
   const resolved = resolveOptions(args, () => {});
@@ -14,8 +12,15 @@ function serve(...args: string[]): ServerOptions {
 function refusal(...args: string[]): string {
   const resolved = resolveOptions(args, () => {});
   assert.equal(resolved.kind, 'error', `${args.join(' ')} was taken`);
-  return (resolved as { message: string }).message.trimEnd();
+  const { message } = resolved as { message: string };
+  assert.ok(message.endsWith(HINT) || message.startsWith('Failed to build'), message);
+  return message.slice(0, message.endsWith(HINT) ? -HINT.length : undefined).trimEnd();
 }
+
+const HINT = "Run 'triton serve --help' for details.";
+
+/** The line of an error in words of our own. */
+const own = (what: string): string => `triton serve: ${what}.`;
 
 const bad = (option: string, message: string): string => `Bad option: "--${option}".\n${message}`;
 
@@ -24,6 +29,7 @@ test('numbers of options that Triton does not have are whole, in range, and with
   const seconds = 'seconds from 0 to 2147483';
   const cases: [option: string, range: string, wrong: string[]][] = [
     ['request-memory-limit', bytes, ['1G', '-1', '1e9', '', '0.5', ' 1', '9007199254740992']],
+    ['client-shm-region-limit', 'regions from 1 to 9007199254740991', ['0', '12abc', '-1']],
     ['response-memory-limit', bytes, ['1G', '-1']],
     ['stream-max-backlog', bytes, ['1MB', '-1']],
     ['grpc-max-inflated-size', 'bytes from 1 to 9007199254740991', ['0', '64M']],
@@ -37,8 +43,8 @@ test('numbers of options that Triton does not have are whole, in range, and with
   ];
   for (const [option, range, wrong] of cases) {
     for (const value of wrong) {
-      const message = `Expected a whole number of ${range}, without a unit. Got ${value}`;
-      assert.equal(refusal(`--${option}=${value}`), bad(option, message).trimEnd());
+      const message = `--${option}: expected a whole number of ${range}, without a unit, got '${value}'`;
+      assert.equal(refusal(`--${option}=${value}`), own(message));
     }
     const [low, high] = /from (\d+) to (\d+)/.exec(range)!.slice(1);
     for (const value of [low, high]) {
@@ -48,14 +54,14 @@ test('numbers of options that Triton does not have are whole, in range, and with
   }
 });
 
-test('bad values are refused with the texts of the original', () => {
+test("bad values are refused with Triton's messages", () => {
   const cases: [args: string[], message: string][] = [
-    [['--nope=3'], "unrecognized option '--nope=3'"],
-    [['-h'], "invalid option -- 'h'"],
-    [['--model-repository'], "option '--model-repository' requires an argument"],
-    [['--disable-auto-complete-config=true'], "option '--disable-auto-complete-config' doesn't allow an argument"],
-    [['word', 'other', '--model-repository=models'], 'Unexpected argument: word'],
-    [['--', 'word'], 'Unexpected argument: word'],
+    [['--nope=3'], own("unrecognized option '--nope=3'")],
+    [['-h'], own("invalid option -- 'h'")],
+    [['--model-repository'], own("option '--model-repository' requires an argument")],
+    [['--disable-auto-complete-config=true'], own("option '--disable-auto-complete-config' doesn't allow an argument")],
+    [['word', 'other', '--model-repository=models'], 'Unexpected argument: word. It is not a directory of models.'],
+    [['--', 'word'], 'Unexpected argument: word. It is not a directory of models.'],
     [['--http-po', 'x'], bad('http-port', 'Invalid option value. Got x')],
     [
       ['--exit-timeout-secs=99999999999'],
@@ -149,22 +155,28 @@ test('bad values are refused with the texts of the original', () => {
 
 test('the first bad option of the line counts, also before an unknown one', () => {
   assert.equal(refusal('--allow-http=x', '--nope'), bad('allow-http', 'invalid value for bool option: x'));
-  assert.equal(refusal('--nonsense-word', '--allow-http=x'), "unrecognized option '--nonsense-word'");
+  assert.equal(refusal('--nonsense-word', '--allow-http=x'), own("unrecognized option '--nonsense-word'"));
 });
 
 test('an option that is nearly right is answered with the right one', () => {
-  assert.equal(refusal('--htp-port=1'), "unrecognized option '--htp-port=1'. Did you mean '--http-port'?");
+  assert.equal(
+    refusal('--htp-port=1'),
+    "triton serve: unrecognized option '--htp-port=1'. Did you mean '--http-port'?",
+  );
   assert.equal(
     refusal('--model-repositry=x'),
-    "unrecognized option '--model-repositry=x'. Did you mean '--model-repository'?",
+    "triton serve: unrecognized option '--model-repositry=x'. Did you mean '--model-repository'?",
   );
 });
 
 test('an ambiguous prefix names what it may mean', () => {
-  assert.match(refusal('--log'), /^option '--log' is ambiguous; possibilities: '--log-verbose' '--log-info'/);
+  assert.match(
+    refusal('--log'),
+    /^triton serve: option '--log' is ambiguous; possibilities: '--log-verbose' '--log-info'/,
+  );
 });
 
-test('values are read as the original reads them', () => {
+test('values are read as Triton reads them', () => {
   const options = serve(
     '--model-repo=a',
     '--model-store',
@@ -183,18 +195,18 @@ test('values are read as the original reads them', () => {
     '--trace-config=level=TENSORS',
     '--trace-config=level=MIN',
   );
-  assert.deepEqual(options.repositories, ['a', 'b']);
+  assert.deepEqual(options.models.repositories, ['a', 'b']);
   assert.equal(options.http.port, 0);
-  assert.equal(options.exitTimeoutSeconds, 12);
+  assert.equal(options.general.exitTimeoutSeconds, 12);
   assert.equal(options.log.verboseLevel, 1);
-  assert.equal(options.modelControlMode, 'explicit');
-  assert.deepEqual(options.loadModels, ['*']);
-  assert.deepEqual(options.backendConfig, [
+  assert.equal(options.models.controlMode, 'explicit');
+  assert.deepEqual(options.models.loadModels, ['*']);
+  assert.deepEqual(options.backends.config, [
     { backend: 'onnxruntime', key: 'default-max-batch-size', value: '7' },
     { backend: '', key: 'a', value: 'b=c' },
   ]);
-  assert.equal(options.strictReadiness, false);
-  assert.deepEqual(options.rateLimitResources, [{ name: 'R1', count: 10, device: -1 }]);
+  assert.equal(options.models.strictReadiness, false);
+  assert.deepEqual(options.devices.rateLimitResources, [{ name: 'R1', count: 10, device: -1 }]);
   assert.deepEqual(options.trace.level, ['TIMESTAMPS', 'TENSORS']);
   assert.equal(options.trace.file, '/tmp/t');
 });
@@ -250,7 +262,7 @@ test('TLS needs its switch and its files', () => {
 test('deprecated options warn and work', () => {
   const warnings: string[] = [];
   const resolved = resolveOptions(['--strict-model-config=true', '--trace-rate=5'], (line) => warnings.push(line));
-  assert.equal(resolved.kind === 'serve' && resolved.options.autoComplete, false);
+  assert.equal(resolved.kind === 'serve' && resolved.options.models.autoComplete, false);
   assert.equal(resolved.kind === 'serve' && resolved.options.trace.rate, 5);
   assert.deepEqual(warnings, [
     "Warning: '--strict-model-config' has been deprecated! Please use '--disable-auto-complete-config' instead.",
@@ -259,13 +271,13 @@ test('deprecated options warn and work', () => {
 });
 
 test('the help text names every option once', () => {
-  const text = usageText();
-  for (const { name } of OPTION_TABLE) assert.equal(text.split(`  --${name}`).length > 1, true, name);
+  const text = serveHelp();
+  for (const { name } of OPTION_TABLE) assert.ok(text.includes(`  --${name}`), name);
   assert.equal(new Set(OPTION_TABLE.map(({ name }) => name)).size, OPTION_TABLE.length);
 });
 
-/** Every option of the original (spec: model repository, section 9) with a value that it takes. */
-const OF_THE_ORIGINAL: Readonly<Record<string, string>> = {
+/** Every option of Triton with a value that it takes. */
+const OF_TRITON: Readonly<Record<string, string>> = {
   ...{
     id: 'x',
     'exit-timeout-secs': '5',
@@ -311,14 +323,14 @@ const OF_THE_ORIGINAL: Readonly<Record<string, string>> = {
   ...{ 'trace-rate': '1', 'trace-count': '1', 'trace-log-frequency': '0' },
 };
 
-test('every option of the original is taken; those that change nothing say why in one line', () => {
-  const args = Object.entries(OF_THE_ORIGINAL).flatMap(([name, value]) =>
+test('every option of Triton is taken; those that change nothing say why in one line', () => {
+  const args = Object.entries(OF_TRITON).flatMap(([name, value]) =>
     name === 'disable-auto-complete-config' ? [`--${name}`] : [`--${name}`, value],
   );
   const { notes } = serve(...args);
   assert.ok(notes.includes('--http-thread-count has no effect: one event loop serves all connections'));
   for (const { name, note, help } of OPTION_TABLE) {
-    if (note === undefined || !Object.hasOwn(OF_THE_ORIGINAL, name)) continue;
+    if (note === undefined || !Object.hasOwn(OF_TRITON, name)) continue;
     assert.ok(notes.includes(`--${name} has no effect: ${note}`), name);
     assert.ok(help.includes(`Accepted without effect: ${note}.`), name);
     assert.doesNotMatch(note, /\n/);
@@ -330,15 +342,18 @@ test('every option of the original is taken; those that change nothing say why i
 test('endpoints that are not here are refused with what to use instead', () => {
   assert.match(
     refusal('--allow-sagemaker=true'),
-    /^error: --allow-sagemaker=true: this server has no such endpoint; put /,
+    /^triton serve: --allow-sagemaker=true: this server has no such endpoint; put /,
   );
-  assert.match(refusal('--allow-vertex-ai=1'), /^error: --allow-vertex-ai=1: this server has no such endpoint; give /);
+  assert.match(
+    refusal('--allow-vertex-ai=1'),
+    /^triton serve: --allow-vertex-ai=1: this server has no such endpoint; give /,
+  );
 });
 
 test('name and release in the metadata can be set', () => {
-  const { id, version } = serve('--id=mine', '--server-version=2.51.0');
+  const { id, version } = serve('--id=mine', '--server-version=2.51.0').general;
   assert.deepEqual([id, version], ['mine', '2.51.0']);
-  assert.deepEqual([serve().id, serve().version], ['triton', '2.73.0']);
+  assert.deepEqual([serve().general.id, serve().general.version], ['triton', '2.73.0']);
 });
 
 test('--metrics-config: quantiles that end in something else are read as far as they are numbers', () => {
@@ -358,4 +373,20 @@ test('options of a service that is switched off are not checked', () => {
     /^Bad option: "--grpc-port"\.\nInvalid option value\. Got -47, expected a port/,
   );
   assert.match(refusal('--allow-metrics=0', '--metrics-port=x'), /Invalid option value\. Got x/);
+});
+
+test('arguments that are directories, or addresses of object stores, are model repositories', () => {
+  const options = serve('--http-port=0', '.', '--model-repository=m', 's3://host/models');
+  assert.deepEqual(options.models.repositories, ['m', '.', 's3://host/models']);
+});
+
+test('options are frozen, group by group', () => {
+  const options = serve('--id=x');
+  for (const part of [options, ...Object.values(options)]) assert.ok(Object.isFrozen(part));
+});
+
+test('--help and --version count where they stand', () => {
+  assert.equal(resolveOptions(['--version'], () => {}).kind, 'version');
+  assert.equal(resolveOptions(['--help', '--nope'], () => {}).kind, 'help');
+  assert.equal(resolveOptions(['--nope', '--help'], () => {}).kind, 'error');
 });

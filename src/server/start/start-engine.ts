@@ -20,27 +20,28 @@ export async function startEngine(
   if (refusal !== undefined) {
     return new UnavailableEngine(refusal, async () => log.info('No server context available. Exiting immediately.'));
   }
+  const { models, backends, devices } = options;
   const engine = await Engine.start(
     {
-      repositories: options.repositories,
-      backendConfig: options.backendConfig,
-      backendDirectory: options.backendDirectory,
-      autoComplete: options.autoComplete,
-      modelControlMode: options.modelControlMode,
-      loadModels: options.loadModels,
-      strictReadiness: options.strictReadiness,
-      modelConfigName: options.modelConfigName,
-      modelNamespacing: options.modelNamespacing,
-      repositoryPollSeconds: options.repositoryPollSeconds,
-      repoAgentDirectory: options.repoagentDirectory,
-      cacheConfig: options.cacheConfig,
-      cacheDirectory: options.cacheDirectory,
-      modelLoadThreads: options.modelLoadThreadCount,
-      modelLoadRetries: options.modelLoadRetryCount,
-      ...(options.rateLimit ? { rateLimit: { resources: options.rateLimitResources } } : {}),
+      repositories: models.repositories,
+      backendConfig: backends.config,
+      backendDirectory: backends.directory,
+      autoComplete: models.autoComplete,
+      modelControlMode: models.controlMode,
+      loadModels: models.loadModels,
+      strictReadiness: models.strictReadiness,
+      modelConfigName: models.configName,
+      modelNamespacing: models.namespacing,
+      repositoryPollSeconds: models.pollSeconds,
+      repoAgentDirectory: backends.repoagentDirectory,
+      cacheConfig: backends.cacheConfig,
+      cacheDirectory: backends.cacheDirectory,
+      modelLoadThreads: models.loadThreadCount,
+      modelLoadRetries: models.loadRetryCount,
+      ...(devices.rateLimit ? { rateLimit: { resources: devices.rateLimitResources } } : {}),
       ...(options.metrics.enabled ? { latencies: latencyOptions(options) } : {}),
-      modelCompletionSeconds: options.modelCompletionSeconds,
-      modelUnloadSeconds: options.modelUnloadSeconds,
+      modelCompletionSeconds: models.completionSeconds,
+      modelUnloadSeconds: models.unloadSeconds,
       requestMemory,
       log,
     },
@@ -57,7 +58,7 @@ function latencyOptions({ metrics }: ServerOptions): LatencyOptions {
   };
 }
 
-function directoryRefusal({ repositories, repoagentDirectory }: ServerOptions): TritonError | undefined {
-  if (repositories.length === 0 || repoagentDirectory !== '') return undefined;
+function directoryRefusal({ models, backends }: ServerOptions): TritonError | undefined {
+  if (models.repositories.length === 0 || backends.repoagentDirectory !== '') return undefined;
   return new TritonError('INVALID_ARG', '--repoagent-directory can not be empty');
 }

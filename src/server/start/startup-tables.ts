@@ -14,8 +14,9 @@ export function logEngineTables(log: ServerLog, engine: ServedEngine): void {
 
 /** The options in force. */
 export function logOptionTable(log: ServerLog, options: ServerOptions, metadata: ServerMetadata): void {
+  const { general, models, backends, devices } = options;
   const bit = (value: boolean): string => (value ? '1' : '0');
-  const resources = options.rateLimitResources
+  const resources = devices.rateLimitResources
     .map(({ name, count, device }) => `{"name":"${name}", "count":${count} "device":${device}}`)
     .sort();
   log.table(
@@ -24,18 +25,18 @@ export function logOptionTable(log: ServerLog, options: ServerOptions, metadata:
       ['server_id', metadata.name],
       ['server_version', metadata.version],
       ['server_extensions', metadata.extensions.join(' ')],
-      ...options.repositories.map((path, index) => [`model_repository_path[${index}]`, path]),
-      ['model_control_mode', `MODE_${options.modelControlMode.toUpperCase()}`],
-      ...[...options.loadModels].sort().map((name, index) => [`startup_models_${index}`, name]),
-      ['strict_model_config', bit(!options.autoComplete)],
-      ['model_config_name', options.modelConfigName],
-      ['rate_limit', options.rateLimit ? 'EXEC_COUNT' : 'OFF'],
+      ...models.repositories.map((path, index) => [`model_repository_path[${index}]`, path]),
+      ['model_control_mode', `MODE_${models.controlMode.toUpperCase()}`],
+      ...[...models.loadModels].sort().map((name, index) => [`startup_models_${index}`, name]),
+      ['strict_model_config', bit(!models.autoComplete)],
+      ['model_config_name', models.configName],
+      ['rate_limit', devices.rateLimit ? 'EXEC_COUNT' : 'OFF'],
       ...resources.map((text, index) => [`rate_limit_resource[${index}]`, text]),
-      ['pinned_memory_pool_byte_size', String(options.pinnedMemoryPoolBytes)],
-      ['min_supported_compute_capability', options.minComputeCapability.toFixed(1)],
-      ['strict_readiness', bit(options.strictReadiness)],
-      ['exit_timeout', String(options.exitTimeoutSeconds)],
-      ['cache_enabled', bit(options.cacheConfig.length > 0)],
+      ['pinned_memory_pool_byte_size', String(devices.pinnedMemoryPoolBytes)],
+      ['min_supported_compute_capability', devices.minComputeCapability.toFixed(1)],
+      ['strict_readiness', bit(models.strictReadiness)],
+      ['exit_timeout', String(general.exitTimeoutSeconds)],
+      ['cache_enabled', bit(backends.cacheConfig.length > 0)],
     ],
   );
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log.js';
 import { otelOptions } from '../options/otel-options.js';
-import type { TraceOptions } from '../options/server-options.js';
+import type { TraceOptions } from '../options/trace-options.js';
 import { FileTrace } from './file-trace.js';
 import type { FrontTrace } from './front-trace.js';
 import { type OtelSink, OtelTrace } from './otel-trace.js';

@@ -76,7 +76,7 @@ class InferStreamSession implements GrpcStreamListener {
     this.#context = context;
     this.#call = call;
     this.#onEnd = onEnd;
-    this.#messages = new OrderedMessages(call, context.options.streamMaxBacklog, (tooSlow) => {
+    this.#messages = new OrderedMessages(call, context.options.limits.streamMaxBacklog, (tooSlow) => {
       context.log.warning(`stream of a gRPC client ended: ${tooSlow.message}`);
       this.#fail(tooSlow);
     });

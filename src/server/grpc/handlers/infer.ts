@@ -6,7 +6,7 @@ import type { ServerContext } from '../../context/server-context.js';
 import { type CallKind, InferenceCall, logRefusal } from '../../infer/inference-call.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
 import type { RequestTiming } from '../../infer/request-timing.js';
-import { GRPC_MAX_MESSAGE_BYTES } from '../../options/option-table.js';
+import { GRPC_MAX_MESSAGE_BYTES } from '../../options/grpc-options.js';
 import { GrpcCallClient } from '../infer/call-client.js';
 import { GrpcTrace, WaitForRequest } from '../infer/call-trace.js';
 import { decodeGrpcInferRequest } from '../infer/decode-request.js';

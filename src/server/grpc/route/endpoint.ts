@@ -1,7 +1,7 @@
 import { GrpcStatus } from '../../../protocol/error.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
-import type { RestrictedCategory, Restrictions } from '../../options/server-options.js';
+import type { RestrictedCategory, Restrictions } from '../../options/restrictions.js';
 
 /** Registers what a stop has to do about the open streams of a method. */
 export type OnStop = (stop: () => void) => void;

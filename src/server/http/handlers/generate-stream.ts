@@ -50,7 +50,7 @@ class EventStream {
   constructor(exchange: GenerateExchange, call: InferenceCall<HttpTrace>) {
     this.#exchange = exchange;
     this.#call = call;
-    this.#backlog = new StreamBacklog(exchange.context.options.streamMaxBacklog);
+    this.#backlog = new StreamBacklog(exchange.context.options.limits.streamMaxBacklog);
   }
 
   /** What the model answers; `response` is absent where the stream only ends. */
@@ -69,7 +69,7 @@ class EventStream {
   #encodeInTurns(steps: Steps<GenerateAnswer | undefined>, size: number, final: boolean): void {
     const { context, reply } = this.#exchange;
     this.#unencoded += size;
-    const limit = context.options.streamMaxBacklog;
+    const limit = context.options.limits.streamMaxBacklog;
     if (limit !== 0 && this.#last !== undefined && this.#unencoded > limit) {
       const why = `the model answers faster than its responses can be encoded as JSON: ${this.#unencoded} bytes of them wait`;
       this.#giveUp(`${why}, more than the ${limit} of --stream-max-backlog`);

@@ -1,6 +1,6 @@
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
-import type { RestrictedCategory } from '../../options/server-options.js';
+import type { RestrictedCategory } from '../../options/restrictions.js';
 import type { OperationSpec } from '../openapi/operation.js';
 
 /** A path that is known. Names stand as sent: nothing is percent-decoded. */

@@ -1,38 +1,67 @@
 /** `triton repo show MODEL --repository DIR`: everything about one model. */
 import Table from 'cli-table3';
-import { type Command as Commander, Option } from 'commander';
-import { formatBytes } from '../base/format-bytes.js';
-import { nearestName } from '../base/nearest-name.js';
-import { describeModel, type ModelDescription } from '../tools/describe-model.js';
-import type { ValidatedModel } from '../tools/validate-model.js';
-import { validateRepositories } from '../tools/validate-repository.js';
-import type { Command } from './main.js';
-import { stateOf } from './repo-list.js';
-import { runSubcommand, subcommand } from './subcommand.js';
-import { annotatedConfig } from './validation/effective.js';
-import { RawJson, stringifyJson } from './validation/raw-json.js';
-import { reportText } from './validation/text-report.js';
-import { addServerOptions, type ServerFlags, validateOptions } from './validation/validate-options.js';
+import { formatBytes } from '../../base/format-bytes.js';
+import { nearestName } from '../../base/nearest-name.js';
+import { optionMaker } from '../../base/options/option.js';
+import { text as asItIs, oneOf } from '../../base/options/parse-value.js';
+import { describeModel, type ModelDescription } from '../../tools/describe-model.js';
+import type { ValidatedModel } from '../../tools/validate-model.js';
+import { validateRepositories } from '../../tools/validate-repository.js';
+import type { Command } from '../frame/command.js';
+import { runSubcommand, type Subcommand } from '../frame/subcommand.js';
+import { annotatedConfig } from '../validation/effective.js';
+import { RawJson, stringifyJson } from '../validation/raw-json.js';
+import { reportText } from '../validation/text-report.js';
+import {
+  defaultServerFlags,
+  SERVER_FLAGS,
+  type ServerFlagsContext,
+  validateOptions,
+} from '../validation/validate-options.js';
+import { stateOf } from './list.js';
 
-interface Flags extends ServerFlags {
-  readonly repository: readonly string[];
-  readonly format: 'text' | 'json';
+interface Context extends ServerFlagsContext {
+  readonly options: ServerFlagsContext['options'] & {
+    readonly show: { repositories: readonly string[]; format: 'text' | 'json' };
+  };
 }
 
-/** 0 when a server would bring the model up, 1 when not or when there is no such model, 2 for unusable arguments. */
-export const run: Command = (args) => {
-  const command = subcommand('triton repo show', 'show one model: metadata, completed configuration, files, faults')
-    .argument('<model>', 'name of the model')
-    .requiredOption('--repository <directory>', 'its repository; may be repeated', collect)
-    .addOption(new Option('--format <form>', 'form of the output').choices(['text', 'json']).default('text'))
-    .allowExcessArguments(false);
-  return runSubcommand(addServerOptions(command), args, show);
-};
+const { option } = optionMaker<Context>();
 
-async function show(command: Commander): Promise<number> {
-  const flags = command.opts<Flags>();
-  const [name = ''] = command.args;
-  const report = await validateRepositories(flags.repository, validateOptions(flags));
+const command = (): Subcommand<Context> => ({
+  name: 'triton repo show',
+  summary: 'Show one model: metadata, completed configuration, files, findings.',
+  argument: { form: '<model>', help: 'name of the model' },
+  options: [
+    option({
+      name: 'repository',
+      argument: 'directory',
+      help: 'Its repository; may be given several times.',
+      repeatable: true,
+      required: true,
+      parse: asItIs,
+      set({ options: { show } }, directory) {
+        show.repositories = [...show.repositories, directory];
+      },
+    }),
+    option({
+      name: 'format',
+      argument: 'form',
+      help: 'Form of the output: text or json.',
+      parse: oneOf<'text' | 'json'>(['text', 'json']),
+      into: ['show', 'format'],
+    }),
+    ...SERVER_FLAGS,
+  ],
+  context: { options: { server: defaultServerFlags(), show: { repositories: [], format: 'text' } } },
+  run: show,
+});
+
+/** 0 when a server would bring the model up, 1 when not or when there is no such model, 2 for unusable arguments. */
+export const run: Command = (args) => runSubcommand(command(), args);
+
+async function show({ server, show: flags }: Context['options'], [name = '']: readonly string[]): Promise<number> {
+  const report = await validateRepositories(flags.repositories, validateOptions(server));
   const model = report.judged.get(name);
   if (model === undefined) {
     process.stderr.write(`triton repo show: ${absence(name, report)}\n`);
@@ -65,7 +94,7 @@ function text(description: ModelDescription, model: ValidatedModel): string {
   const { name, directory, backend, versions, bytes, files, onnx, metadata } = description;
   const parts = [
     `${name}: ${stateOf(description)}`,
-    `  folder    ${directory} (${formatBytes(bytes)})`,
+    `  directory ${directory} (${formatBytes(bytes)})`,
     `  backend   ${backend || '?'}`,
     `  versions  ${versions.join(', ') || '-'}`,
   ];
@@ -89,8 +118,4 @@ function tensorTable({ inputs, outputs }: NonNullable<ModelDescription['metadata
     for (const { name, datatype, shape } of tensors) table.push([kind, name, datatype, `[${shape.join(',')}]`]);
   }
   return table.toString();
-}
-
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
 }

@@ -1,4 +1,4 @@
-import { formatBytes } from '../base/format-bytes.js';
+import { formatBytes } from '../../base/format-bytes.js';
 
 const WIDTH = 24;
 /** A terminal is not written to more often than this, in ms. */

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../base/package.js';
-import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
+import { SHIPPED_MODELS } from '../../base/package.js';
+import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 const SIMPLE = join(SHIPPED_MODELS, 'simple', '1', 'model.onnx');
 const root = mkdtempSync(join(tmpdir(), 'repo-add-'));
 after(() => rmSync(root, { recursive: true }));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 const IO = 'input { name: "I" data_type: TYPE_FP32 dims: 4 } output { name: "O" data_type: TYPE_FP32 dims: 4 }';
 
 let root = '';
@@ -71,6 +71,6 @@ test('2 for unusable arguments', () => {
   for (const args of cases) {
     const { status, err } = validate(...args);
     assert.equal(status, 2, args.join(' '));
-    assert.match(err, /error: .*\n[\s\S]*Usage: triton repo validate/);
+    assert.match(err, /^triton repo validate: .*[.?] Run 'triton repo validate --help' for details\.\n$/);
   }
 });

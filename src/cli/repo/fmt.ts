@@ -1,27 +1,42 @@
 /** `triton repo fmt PATH...`: brings configurations into their canonical form, comments kept. */
 import { buffer } from 'node:stream/consumers';
-import type { Command as Commander } from 'commander';
-import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../tools/format-configs.js';
-import type { Command } from './main.js';
-import { reportFailure } from './report-failure.js';
-import { runSubcommand, subcommand } from './subcommand.js';
+import { optionMaker } from '../../base/options/option.js';
+import { configFilesOf, type FormattedFile, formatConfigFile, formatConfigText } from '../../tools/format-configs.js';
+import type { Command } from '../frame/command.js';
+import { reportFailure } from '../frame/report-failure.js';
+import { runSubcommand, type Subcommand } from '../frame/subcommand.js';
+
+interface Context {
+  readonly options: { readonly fmt: { check: boolean } };
+}
+
+const { flag } = optionMaker<Context>();
+
+const command = (): Subcommand<Context> => ({
+  name: 'triton repo fmt',
+  summary: 'Bring configurations into their canonical form; comments are kept.',
+  argument: {
+    form: '<path...>',
+    help: "configuration files, directories of models, or repositories; '-' reads a configuration and prints it",
+  },
+  options: [
+    flag({
+      name: 'check',
+      help: 'Change nothing; exit status 1 when a file is not in canonical form.',
+      into: ['fmt', 'check'],
+    }),
+  ],
+  context: { options: { fmt: { check: false } } },
+  run: format,
+});
 
 /** 0 when all is in canonical form (now); 1 when --check finds a file that is not, or one cannot be read; 2 for arguments. */
-export const run: Command = (args) => {
-  const command = subcommand('triton repo fmt', 'bring configurations into their canonical form; comments are kept')
-    .argument(
-      '<path...>',
-      "configuration files, directories of models, or repositories; '-' reads a text and prints it",
-    )
-    .option('--check', 'change nothing; exit status 1 when a file is not in canonical form');
-  return runSubcommand(command, args, format);
-};
+export const run: Command = (args) => runSubcommand(command(), args);
 
-async function format(command: Commander): Promise<number> {
-  const { check = false } = command.opts<{ check?: boolean }>();
+async function format({ fmt: { check } }: Context['options'], paths: readonly string[]): Promise<number> {
   let status = 0;
   try {
-    for (const place of command.args) {
+    for (const place of paths) {
       if (place === '-') {
         status = Math.max(status, await formatInput(check));
         continue;

@@ -1,4 +1,4 @@
-import { Interrupted } from '../repository/files/staged-folder.js';
+import { Interrupted } from '../../repository/files/staged-folder.js';
 
 /** Exit statuses of programs that a signal ended: 128 and the signal's number. */
 const SIGNAL_STATUS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };

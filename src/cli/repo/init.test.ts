@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CATALOGUE } from '../backends/catalogue.js';
-import { describeOnnx } from '../backends/onnxruntime/describe-onnx.js';
-import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
-import { validateModelIO } from '../modelconfig/rules/validate.js';
-import { checkOnnxAgainstConfig } from '../onnx/check-config.js';
+import { CATALOGUE } from '../../backends/catalogue.js';
+import { describeOnnx } from '../../backends/onnxruntime/describe-onnx.js';
+import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
+import { validateModelIO } from '../../modelconfig/rules/validate.js';
+import { checkOnnxAgainstConfig } from '../../onnx/check-config.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 const root = mkdtempSync(join(tmpdir(), 'repo-init-'));
 after(() => rmSync(root, { recursive: true }));
 

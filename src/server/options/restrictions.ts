@@ -1,11 +1,35 @@
 import { BadOption } from './parse-value.js';
-import { RESTRICTED_CATEGORIES, type RestrictedCategory, type Restrictions } from './server-options.js';
+
+/** Names of API groups that can be restricted. */
+export const RESTRICTED_CATEGORIES = [
+  'health',
+  'metadata',
+  'inference',
+  'shared-memory',
+  'model-config',
+  'model-repository',
+  'statistics',
+  'trace',
+  'logging',
+] as const;
+
+/** One group of APIs. */
+export type RestrictedCategory = (typeof RESTRICTED_CATEGORIES)[number];
+
+/** Header name and value that a caller must send, by group; a group that is absent is open. */
+export type Restrictions = ReadonlyMap<RestrictedCategory, { readonly key: string; readonly value: string }>;
+
+/** How one front end names its restrictions in messages. */
+export interface RestrictionWords {
+  readonly word: 'api' | 'protocol';
+  /** The option with its dashes. */
+  readonly option: string;
+}
 
 /** `<api,...>:<key>=<value>` added to what earlier options restricted; a group may be restricted once only. */
 export function parseRestrictions(
   value: string,
-  word: 'api' | 'protocol',
-  option: string,
+  { word, option }: RestrictionWords,
   earlier: Restrictions,
 ): Restrictions {
   const colon = value.indexOf(':');
@@ -26,6 +50,6 @@ export function parseRestrictions(
   return result;
 }
 
-function isCategory(text: string): text is RestrictedCategory {
-  return (RESTRICTED_CATEGORIES as readonly string[]).includes(text);
+function isCategory(name: string): name is RestrictedCategory {
+  return (RESTRICTED_CATEGORIES as readonly string[]).includes(name);
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../base/package.js';
+import { SHIPPED_MODELS } from '../../base/package.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 
 /** Runs a shell line in which T is the program; the status is that of the program, not of its reader. */
 function shell(line: string): { status: number | null; stderr: string } {

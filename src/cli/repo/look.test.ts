@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SHIPPED_MODELS } from '../base/package.js';
+import { SHIPPED_MODELS } from '../../base/package.js';
 
-const TRITON = fileURLToPath(new URL('../../../bin/triton.js', import.meta.url));
+const TRITON = fileURLToPath(new URL('../../../../bin/triton.js', import.meta.url));
 let root = '';
 before(() => {
   root = mkdtempSync(path.join(tmpdir(), 'repo-look-'));
@@ -50,7 +50,7 @@ describe('triton repo show', () => {
   it('shows metadata, files, the file of the model and the completed configuration', () => {
     const { status, out } = repo(['show', 'simple', '--repository', 'r']);
     assert.equal(status, 0);
-    assert.match(out, /^simple: ready\n {2}folder {4}r\/simple /);
+    assert.match(out, /^simple: ready\n {2}directory r\/simple /);
     assert.match(out, /\n {2}onnx {6}\d+ nodes, IR version 7, opset ai\.onnx 13/);
     assert.match(out, /│ input +│ INPUT0 +│ INT32 +│ \[-1,16\] │/);
     assert.match(out, / 219 B {2}1\/model\.onnx\n/);
@@ -116,7 +116,10 @@ describe('triton repo fetch', () => {
     }
     const wrong = repo(['fetch', 'densnet_onnx', '--repository', 'x']);
     assert.equal(wrong.status, 2);
-    assert.match(wrong.complaint, /^error: no published model 'densnet_onnx' \(did you mean 'densenet_onnx'\?\)\n/);
+    assert.match(
+      wrong.complaint,
+      /^triton repo fetch: no published model 'densnet_onnx'\. Did you mean 'densenet_onnx'\? Run '/,
+    );
   });
 
   it('leaves nothing when the publisher cannot be reached', () => {
