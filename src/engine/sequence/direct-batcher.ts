@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { compatible } from '../schedule/compatible.js';
+import { compatible } from '../batch/compatible.js';
 import type { BatchItem, InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
 import type { SequenceInputs } from './sequence-inputs.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { type BatchOptions, BatchScheduler } from '../schedule/batch-scheduler.js';
+import { type BatchOptions, BatchScheduler } from '../batch/batch-scheduler.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
 import type { SequenceInputs } from './sequence-inputs.js';

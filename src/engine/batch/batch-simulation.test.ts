@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LabRequest, SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
-import type { Task } from './task.js';
+import type { Task } from '../schedule/task.js';
 
 const TOTAL = Number(process.env['SIMULATED_REQUESTS'] ?? 6000);
 const ROUND = 250;

@@ -1,5 +1,5 @@
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import type { Task } from './task.js';
+import type { Task } from '../schedule/task.js';
 
 /**
  * Whether a request may share a batch with the batch's first one: the same inputs where some are optional, equal shapes

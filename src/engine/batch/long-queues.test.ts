@@ -7,9 +7,9 @@ import { suite, test } from 'node:test';
 import { int32, makeRequest } from '../../../test/support/engine/engine-harness.js';
 import { SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 import { validateRequest } from '../request/validate-request.js';
+import type { Task } from '../schedule/task.js';
 import { Backlog } from '../sequence/backlog.js';
 import { BatchQueue, PLAIN_QUEUE, type QueueOptions } from './batch-queue.js';
-import type { Task } from './task.js';
 
 const MANY = 200_000;
 const MOST_MS = 30_000;

@@ -3,13 +3,13 @@ import { Ring } from '../../base/ring.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
+import type { InstanceRunner } from '../schedule/instance-runner.js';
+import { OrderedResponses } from '../schedule/ordered-responses.js';
+import { Payload } from '../schedule/payload.js';
+import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
+import type { Task } from '../schedule/task.js';
 import { BatchQueue, type QueueOptions } from './batch-queue.js';
 import { compatible } from './compatible.js';
-import type { InstanceRunner } from './instance-runner.js';
-import { OrderedResponses } from './ordered-responses.js';
-import { Payload } from './payload.js';
-import { type Scheduler, STOPPING_TEXT } from './scheduler.js';
-import type { Task } from './task.js';
 
 /** How a batcher forms batches. */
 export interface BatchOptions {

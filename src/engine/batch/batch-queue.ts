@@ -3,8 +3,8 @@ import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';
-import type { Task } from './task.js';
-import { TaskLine } from './task-line.js';
+import type { Task } from '../schedule/task.js';
+import { TaskLine } from '../schedule/task-line.js';
 
 /** Queue policies and priority levels of a dynamic batcher (spec: runtime, section 1.6). */
 export interface QueueOptions {
