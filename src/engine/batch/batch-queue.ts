@@ -5,8 +5,9 @@ import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';
 import type { Task } from '../schedule/task.js';
 import { TaskLine } from '../schedule/task-line.js';
+import type { Candidates } from './form-batch.js';
 
-/** Queue policies and priority levels of a dynamic batcher (spec: runtime, section 1.6). */
+/** Queue policies and priority levels of a dynamic batcher. */
 export interface QueueOptions {
   /** 0 = one level without a number. */
   readonly priorityLevels: bigint;
@@ -64,7 +65,7 @@ const FEW_DEADLINES = 64;
  * Costs: to queue, to cancel and to take a request takes constant time on average, logarithmic in the waiting deadlines
  * where there are timeouts; a level that begins or ends moves the references to those behind it.
  */
-export class BatchQueue {
+export class BatchQueue implements Candidates {
   readonly #options: QueueOptions;
   /** Ascending by priority number; the first is served first. */
   #levels: Level[] = [];
@@ -174,9 +175,11 @@ export class BatchQueue {
     }
   }
 
-  /** Moves the cursor behind the request that `peek` gave. */
-  advance(): void {
-    this.#cursorSlot++;
+  /** As `peek`, and moves the cursor behind the request. */
+  next(now: number): Task | undefined {
+    const task = this.peek(now);
+    if (task !== undefined) this.#cursorSlot++;
+    return task;
   }
 
   /** Takes the first request in the order of the cursor. */

@@ -1,11 +1,19 @@
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import type { Task } from '../schedule/task.js';
+import type { Tensor } from '../../protocol/tensor.js';
+
+/** A request, as far as its place in a batch depends on it. */
+export interface Comparable {
+  /** It shares a batch with no other. */
+  readonly alone: boolean;
+  /** As the backend is fed them. */
+  readonly inputs: readonly Tensor[];
+}
 
 /**
  * Whether a request may share a batch with the batch's first one: the same inputs where some are optional, equal shapes
- * where a dimension varies (ragged inputs excepted), equal contents of shape tensors (spec: runtime, section 1.3).
+ * where a dimension varies (ragged inputs excepted), equal contents of shape tensors.
  */
-export function compatible(plan: ModelPlan, first: Task, other: Task): boolean {
+export function compatible(plan: ModelPlan, first: Comparable, other: Comparable): boolean {
   if (first.alone || other.alone) return false;
   if (!plan.comparesInBatch) return true;
   const hasOptional = plan.requiredInputs !== plan.inputs.length;

@@ -1,22 +1,17 @@
 import type { Clock, Timer } from '../../base/clock.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
+import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import { compatible } from '../batch/compatible.js';
 import type { BatchItem, InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
 import type { SequenceInputs } from './sequence-inputs.js';
-import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.js';
+import { nextInSlot, type SequenceBatcher, Slot, type SlotBatcherParts, type SlotOwner } from './slot.js';
 
-/** Options of the direct strategy. */
-export interface DirectOptions {
-  readonly slots: number;
-  /** Both 0 or: wait until this part of the slots has a request, or the oldest is this old (ns). */
-  readonly minimumUtilization: number;
-  readonly delayNs: number;
-}
+type DirectConfig = NonNullable<ModelSequenceBatching['direct']>;
 
 /**
  * The direct strategy for one instance: a sequence keeps its row of the batch. One batch at a time; each takes one
- * request of every slot up to the highest that has one, null requests between (spec: runtime, section 3.3).
+ * request of every slot up to the highest that has one, null requests between.
  */
 export class DirectBatcher implements SequenceBatcher {
   readonly capacity: number;
@@ -25,27 +20,24 @@ export class DirectBatcher implements SequenceBatcher {
   readonly #runner: InstanceRunner;
   readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
-  readonly #options: DirectOptions;
+  /** Both 0 or: wait until this part of the slots has a request, or the oldest is this old (ns). */
+  readonly #minimumUtilization: number;
+  readonly #delayNs: number;
   readonly #clock: Clock;
   readonly #run = () => this.#pass();
   #scheduled = false;
   #timer: Timer | undefined;
 
-  constructor(
-    plan: ModelPlan,
-    runner: InstanceRunner,
-    inputs: SequenceInputs,
-    owner: SlotOwner,
-    options: DirectOptions,
-    clock: Clock,
-  ) {
-    this.#plan = plan;
-    this.#runner = runner;
-    this.#inputs = inputs;
-    this.#owner = owner;
-    this.#options = options;
-    this.#clock = clock;
-    this.capacity = options.slots;
+  /** `config`: the section of the configuration, where it has one. */
+  constructor(parts: SlotBatcherParts, config: DirectConfig | undefined) {
+    this.#plan = parts.plan;
+    this.#runner = parts.runner;
+    this.#inputs = parts.inputs;
+    this.#owner = parts.owner;
+    this.#clock = parts.clock;
+    this.#minimumUtilization = config?.minimum_slot_utilization ?? 0;
+    this.#delayNs = Number(config?.max_queue_delay_microseconds ?? 0n) * 1000;
+    this.capacity = Math.max(1, parts.plan.maxBatchSize);
   }
 
   get healthy(): boolean {
@@ -78,7 +70,7 @@ export class DirectBatcher implements SequenceBatcher {
     let first: Slot | undefined;
     let highest = -1;
     for (const slot of this.slots) {
-      const head = this.#head(slot);
+      const head = nextInSlot(slot, this.#owner);
       if (head === undefined) continue;
       first ??= slot;
       highest = slot.index;
@@ -115,28 +107,11 @@ export class DirectBatcher implements SequenceBatcher {
     task.onFinished ??= () => this.#owner.finished(slot, task);
   }
 
-  /** The request to be executed next in a slot, after ending sequences that are over. */
-  #head(slot: Slot): Task | undefined {
-    for (;;) {
-      const head = slot.queue.at(0);
-      if (head === undefined) return undefined;
-      if (head === FORCED_END) {
-        slot.queue.shift();
-        this.#owner.release(slot);
-      } else if (head.cancelled) {
-        this.#owner.cancelSequence(slot);
-      } else {
-        return head;
-      }
-    }
-  }
-
   #mustWait(ready: readonly Task[]): boolean {
-    const { minimumUtilization, delayNs } = this.#options;
-    if (minimumUtilization === 0 || delayNs === 0) return false;
-    if (ready.length / this.capacity >= minimumUtilization) return false;
+    if (this.#minimumUtilization === 0 || this.#delayNs === 0) return false;
+    if (ready.length / this.capacity >= this.#minimumUtilization) return false;
     const oldest = ready.reduce((least, { startNs }) => Math.min(least, startNs), Number.POSITIVE_INFINITY);
-    const left = delayNs - (this.#clock.nowNs() - oldest);
+    const left = this.#delayNs - (this.#clock.nowNs() - oldest);
     if (left <= 0) return false;
     this.#timer = this.#clock.setTimer(this.#run, Math.ceil(left / 1e6));
     return true;

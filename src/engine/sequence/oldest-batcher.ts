@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.js';
-import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { type BatchOptions, BatchScheduler } from '../batch/batch-scheduler.js';
+import type { BatchOptions } from '../batch/batch-options.js';
+import { BatchScheduler } from '../batch/batch-scheduler.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import type { Task } from '../schedule/task.js';
 import type { SequenceInputs } from './sequence-inputs.js';
-import { FORCED_END, type SequenceBatcher, Slot, type SlotOwner } from './slot.js';
+import { nextInSlot, type SequenceBatcher, Slot, type SlotBatcherParts, type SlotOwner } from './slot.js';
 
 /**
  * The oldest strategy for one instance: a dynamic batcher that holds at most one request of each sequence; the next
- * follows when it is answered (spec: runtime, section 3.4).
+ * follows when it is answered.
  */
 export class OldestBatcher implements SequenceBatcher {
   readonly capacity: number;
@@ -21,16 +21,9 @@ export class OldestBatcher implements SequenceBatcher {
   /** Called when a slot's request was answered. */
   readonly #finished = new Map<Slot, () => void>();
 
-  constructor(
-    plan: ModelPlan,
-    runner: InstanceRunner,
-    inputs: SequenceInputs,
-    owner: SlotOwner,
-    slots: number,
-    options: BatchOptions,
-    clock: Clock,
-  ) {
-    this.#batcher = new BatchScheduler(plan, [runner], options, clock);
+  /** `slots`: sequences that it may hold at once. */
+  constructor({ runner, inputs, owner, clock }: SlotBatcherParts, slots: number, options: BatchOptions) {
+    this.#batcher = new BatchScheduler([runner], options, clock);
     this.#inputs = inputs;
     this.#owner = owner;
     this.#clock = clock;
@@ -50,7 +43,10 @@ export class OldestBatcher implements SequenceBatcher {
   }
 
   wake(slot: Slot): void {
-    if (slot.issued === undefined) this.#issue(slot);
+    const head = nextInSlot(slot, this.#owner);
+    if (head === undefined) return;
+    slot.queue.shift();
+    this.#start(slot, head);
   }
 
   takenBack(slot: Slot): void {
@@ -59,24 +55,6 @@ export class OldestBatcher implements SequenceBatcher {
 
   close(): void {
     this.#batcher.close();
-  }
-
-  #issue(slot: Slot): void {
-    // Ending one sequence may begin another in the same slot, which then is busy.
-    while (slot.issued === undefined) {
-      const head = slot.queue.at(0);
-      if (head === undefined) return;
-      if (head === FORCED_END) {
-        slot.queue.shift();
-        this.#owner.release(slot);
-      } else if (head.cancelled) {
-        this.#owner.cancelSequence(slot);
-      } else {
-        slot.queue.shift();
-        this.#start(slot, head);
-        return;
-      }
-    }
   }
 
   #start(slot: Slot, task: Task): void {

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
-import { PLAIN_QUEUE } from '../batch/batch-queue.js';
+import { batchOptions } from '../batch/batch-options.js';
 import type { StartDelay } from '../batch/start-delay.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
@@ -14,7 +14,14 @@ import { DirectBatcher } from './direct-batcher.js';
 import { FreeSlots } from './free-slots.js';
 import { OldestBatcher } from './oldest-batcher.js';
 import { SequenceInputs } from './sequence-inputs.js';
-import { FORCED_END, type SequenceBatcher, type SequenceId, type Slot, type SlotOwner } from './slot.js';
+import {
+  FORCED_END,
+  type SequenceBatcher,
+  type SequenceId,
+  type Slot,
+  type SlotBatcherParts,
+  type SlotOwner,
+} from './slot.js';
 import { planWithStates, type StatesPlan } from './state-plan.js';
 
 /** What the sequence batcher of one version works with. */
@@ -223,27 +230,12 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     runner: InstanceRunner,
     inputs: SequenceInputs,
   ): SequenceBatcher {
-    const rows = Math.max(1, plan.maxBatchSize);
     const { oldest, direct } = config;
-    if (oldest === undefined) {
-      const options = {
-        slots: rows,
-        minimumUtilization: direct?.minimum_slot_utilization ?? 0,
-        delayNs: Number(direct?.max_queue_delay_microseconds ?? 0n) * 1000,
-      };
-      return new DirectBatcher(plan, runner, inputs, this, options, this.#clock);
-    }
-    const candidates = oldest.max_candidate_sequences > 0 ? oldest.max_candidate_sequences : rows;
-    const options = {
-      batching: true,
-      maxBatchSize: rows,
-      preferredSizes: oldest.preferred_batch_size,
-      delayNs: Number(oldest.max_queue_delay_microseconds) * 1000,
-      preserveOrdering: oldest.preserve_ordering,
-      queue: PLAIN_QUEUE,
-      startAfter: this.#delay.queued,
-    };
-    return new OldestBatcher(plan, runner, inputs, this, candidates, options, this.#clock);
+    const parts: SlotBatcherParts = { plan, runner, inputs, owner: this, clock: this.#clock };
+    if (oldest === undefined) return new DirectBatcher(parts, direct);
+    const options = batchOptions(oldest, plan, this.#delay.queued);
+    const { max_candidate_sequences: candidates } = oldest;
+    return new OldestBatcher(parts, candidates > 0 ? candidates : options.maxBatchSize, options);
   }
 
   #retire(batcher: SequenceBatcher, unused: () => void): void {
