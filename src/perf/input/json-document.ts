@@ -1,7 +1,10 @@
 /**
- * JSON as the original's input data files are read: numbers keep how they were written (an integer is not a float),
- * `NaN`, `Inf` and `Infinity` are numbers, errors are a code and an offset (RapidJSON's numbering).
+ * JSON as perf_analyzer reads its files, in RapidJSON's dialect: numbers keep how they were written (an integer is not a
+ * float), `NaN`, `Inf` and `Infinity` are numbers, errors are a code and an offset.
  */
+import { JsonSyntaxError, SyntaxReason } from '../../protocol/json/json-error.js';
+import { doubleOf, JsonScanner } from '../../protocol/json/scanner.js';
+import { unescapeString } from '../../protocol/json/unescape.js';
 
 /** A number: its value and whether it was written as an integer. */
 export class JsonNumber {
@@ -17,7 +20,7 @@ export class JsonNumber {
 
   /** As a double. */
   get double(): number {
-    return /[a-z]$/i.test(this.text) ? namedNumber(this.text) : Number(this.text);
+    return doubleOf(this.text);
   }
 
   /** As an integer of any size; only for integers. */
@@ -32,21 +35,6 @@ export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValu
 /** Members in the order of the text. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** A syntax error. */
-export class JsonSyntaxError extends Error {
-  override readonly name = 'JsonSyntaxError';
-  /** 1 empty, 2 more than one root, 3 invalid value, 4 missing member name, 5 missing colon, 6 object not closed, ... */
-  readonly code: number;
-  /** Byte in the document. */
-  readonly offset: number;
-
-  constructor(code: number, offset: number) {
-    super(`JSON error ${code} at offset ${offset}`);
-    this.code = code;
-    this.offset = offset;
-  }
-}
-
 /** True for objects. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return value instanceof Map;
@@ -57,143 +45,105 @@ export function isArray(value: JsonValue | undefined): value is readonly JsonVal
   return Array.isArray(value);
 }
 
+/** RapidJSON's numbers of what is wrong (`ParseErrorCode`). The limit of depth is not RapidJSON's: 16 ends a parse. */
+const CODES: Readonly<Record<SyntaxReason, number>> = {
+  [SyntaxReason.EMPTY]: 1,
+  [SyntaxReason.ROOT_FOLLOWED]: 2,
+  [SyntaxReason.VALUE]: 3,
+  [SyntaxReason.NAME]: 4,
+  [SyntaxReason.COLON]: 5,
+  [SyntaxReason.COMMA_OR_BRACE]: 6,
+  [SyntaxReason.COMMA_OR_BRACKET]: 7,
+  [SyntaxReason.HEX]: 8,
+  [SyntaxReason.SURROGATE]: 9,
+  [SyntaxReason.ESCAPE]: 10,
+  [SyntaxReason.QUOTE]: 11,
+  [SyntaxReason.TOO_BIG]: 13,
+  [SyntaxReason.FRACTION]: 14,
+  [SyntaxReason.EXPONENT]: 15,
+  [SyntaxReason.DEPTH]: 16,
+};
+/** The code for a control character inside a string, for which other versions of RapidJSON have the code of an escape. */
+const CONTROL_CHARACTER = 12;
+
+const BACKSLASH = 0x5c;
+
+/** What is wrong with a document, or undefined where it was something else that failed. */
+export function syntaxFault(reason: unknown, bytes: Uint8Array): { code: number; offset: number } | undefined {
+  if (!(reason instanceof JsonSyntaxError)) return undefined;
+  const { offset } = reason;
+  const isControl = reason.reason === SyntaxReason.ESCAPE && bytes[offset] !== BACKSLASH;
+  return { code: isControl ? CONTROL_CHARACTER : CODES[reason.reason], offset };
+}
+
 /** Parses a whole document; throws JsonSyntaxError. */
 export function parseJsonDocument(bytes: Uint8Array): JsonValue {
-  // Offsets are bytes: each byte is one character here, strings are decoded when they are taken out.
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  const end = text.length;
-  let at = 0;
-  skipBlanks();
-  if (at >= end) throw new JsonSyntaxError(1, at);
-  const value = parseValue();
-  skipBlanks();
-  if (at < end) throw new JsonSyntaxError(2, at);
-  return value;
+  const scanner = new JsonScanner(bytes);
+  if (scanner.peek() === 0) scanner.fail(SyntaxReason.EMPTY);
+  // First the syntax as a whole, which bounds the depth; then the values.
+  scanner.value();
+  if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
+  return readValue(new JsonScanner(bytes));
+}
 
-  function skipBlanks(): void {
-    while (at < end && ' \t\n\r'.includes(text[at] as string)) at += 1;
-  }
-
-  function parseValue(): JsonValue {
-    switch (text[at]) {
-      case '{':
-        return parseObject();
-      case '[':
-        return parseArray();
-      case '"':
-        return parseString();
-      case 't':
-        return parseWord('true', true);
-      case 'f':
-        return parseWord('false', false);
-      case 'n':
-        return parseWord('null', null);
-      default:
-        return parseNumber();
+/** Reads the value at the scanner, whose syntax is known to be right. */
+function readValue(scanner: JsonScanner): JsonValue {
+  const first = scanner.peek();
+  const start = scanner.pos;
+  switch (String.fromCharCode(first)) {
+    case '{':
+      return readObject(scanner);
+    case '[':
+      return readArray(scanner);
+    case '"':
+      return readString(scanner);
+    case 't':
+    case 'f':
+    case 'n':
+      scanner.scalar(first);
+      return first === 0x6e ? null : first === 0x74;
+    default: {
+      const isInteger = scanner.number();
+      return new JsonNumber(latin1(scanner.bytes, start, scanner.pos), isInteger);
     }
-  }
-
-  function parseWord<T>(word: string, value: T): T {
-    for (let i = 0; i < word.length; i++) {
-      if (text[at + i] !== word[i]) throw new JsonSyntaxError(3, at + i);
-    }
-    at += word.length;
-    return value;
-  }
-
-  function parseObject(): JsonObject {
-    const members = new Map<string, JsonValue>();
-    at += 1;
-    skipBlanks();
-    if (text[at] === '}') {
-      at += 1;
-      return members;
-    }
-    for (;;) {
-      if (text[at] !== '"') throw new JsonSyntaxError(4, at);
-      const name = parseString();
-      skipBlanks();
-      if (text[at] !== ':') throw new JsonSyntaxError(5, at);
-      at += 1;
-      skipBlanks();
-      members.set(name, parseValue());
-      skipBlanks();
-      if (text[at] === '}') break;
-      if (text[at] !== ',') throw new JsonSyntaxError(6, at);
-      at += 1;
-      skipBlanks();
-    }
-    at += 1;
-    return members;
-  }
-
-  function parseArray(): JsonValue[] {
-    const items: JsonValue[] = [];
-    at += 1;
-    skipBlanks();
-    if (text[at] === ']') {
-      at += 1;
-      return items;
-    }
-    for (;;) {
-      items.push(parseValue());
-      skipBlanks();
-      if (text[at] === ']') break;
-      if (text[at] !== ',') throw new JsonSyntaxError(7, at);
-      at += 1;
-      skipBlanks();
-    }
-    at += 1;
-    return items;
-  }
-
-  function parseString(): string {
-    const start = at + 1;
-    for (at = start; text[at] !== '"'; at++) {
-      if (at >= end) throw new JsonSyntaxError(11, at);
-      if (text[at] === '\\') at = checkEscape(at);
-      else if ((text[at] as string) < ' ') throw new JsonSyntaxError(12, at);
-    }
-    const raw = text.slice(start, at);
-    at += 1;
-    if (!raw.includes('\\')) return Buffer.from(raw, 'latin1').toString('utf8');
-    return JSON.parse(Buffer.from(`"${raw}"`, 'latin1').toString('utf8')) as string;
-  }
-
-  function checkEscape(position: number): number {
-    const letter = text[position + 1];
-    if (letter === 'u') {
-      for (let i = 2; i < 6; i++) {
-        if (!/^[0-9a-fA-F]$/.test(text[position + i] ?? '')) throw new JsonSyntaxError(8, position);
-      }
-      return position + 5;
-    }
-    if (letter === undefined || !'"\\/bfnrt'.includes(letter)) throw new JsonSyntaxError(10, position);
-    return position + 1;
-  }
-
-  function parseNumber(): JsonNumber {
-    const named = /-?(?:NaN|Infinity|Inf)/y;
-    named.lastIndex = at;
-    const word = named.exec(text);
-    if (word !== null) {
-      at += word[0].length;
-      return new JsonNumber(word[0], false);
-    }
-    const pattern = /-?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d*)?/y;
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    if (match === null) throw new JsonSyntaxError(3, text[at] === '-' ? at + 1 : at);
-    const [literal, , fraction, exponent] = match;
-    if (fraction === '.') throw new JsonSyntaxError(14, at + literal.indexOf('.') + 1);
-    if (exponent !== undefined && !/\d$/.test(exponent)) throw new JsonSyntaxError(15, at + literal.length);
-    if (!Number.isFinite(Number(literal))) throw new JsonSyntaxError(13, at);
-    at += literal.length;
-    return new JsonNumber(literal, fraction === undefined && exponent === undefined);
   }
 }
 
-function namedNumber(text: string): number {
-  if (text.endsWith('NaN')) return Number.NaN;
-  return text.startsWith('-') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+function readObject(scanner: JsonScanner): JsonObject {
+  const members = new Map<string, JsonValue>();
+  while (hasNext(scanner, '}')) {
+    scanner.peek();
+    const name = readString(scanner);
+    scanner.colon();
+    members.set(name, readValue(scanner));
+  }
+  return members;
+}
+
+function readArray(scanner: JsonScanner): JsonValue[] {
+  const items: JsonValue[] = [];
+  while (hasNext(scanner, ']')) items.push(readValue(scanner));
+  return items;
+}
+
+/** Passes the opening bracket, comma or closing bracket at the scanner; false where nothing follows in the container. */
+function hasNext(scanner: JsonScanner, close: '}' | ']'): boolean {
+  const closes = close.charCodeAt(0);
+  const opened = scanner.peek() !== closes;
+  scanner.pos++;
+  if (!opened || scanner.peek() !== closes) return opened;
+  scanner.pos++;
+  return false;
+}
+
+function readString(scanner: JsonScanner): string {
+  const start = scanner.pos + 1;
+  scanner.string();
+  const end = scanner.pos - 1;
+  if (!scanner.escaped) return Buffer.from(scanner.bytes.subarray(start, end)).toString('utf8');
+  return Buffer.from(unescapeString(scanner.bytes, start, end)).toString('utf8');
+}
+
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 }

@@ -3,7 +3,7 @@ import { inputDataError } from '../error/perf-error.js';
 import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import type { InputData, InputStep } from './input-data.js';
 import type { JsonObject, JsonValue } from './json-document.js';
-import { isArray, isObject, JsonSyntaxError, parseJsonDocument } from './json-document.js';
+import { isArray, isObject, parseJsonDocument, syntaxFault } from './json-document.js';
 import { readJsonTensor } from './read-json-tensor.js';
 
 const INCONSISTENT =
@@ -67,9 +67,10 @@ export function readFile(path: string): { data: readonly JsonValue[]; validation
   try {
     document = parseJsonDocument(bytes);
   } catch (reason) {
-    if (!(reason instanceof JsonSyntaxError)) throw reason;
+    const fault = syntaxFault(reason, bytes);
+    if (fault === undefined) throw reason;
     const error = inputDataError('failed to parse the specified json file for reading provided data');
-    error.message = `cb::Error  : ${reason.code}\nOffset : ${reason.offset}\n${error.message}`;
+    error.message = `cb::Error  : ${fault.code}\nOffset : ${fault.offset}\n${error.message}`;
     throw error;
   }
   const data = isObject(document) ? document.get('data') : undefined;

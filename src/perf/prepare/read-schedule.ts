@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { PerfError } from '../error/perf-error.js';
 import type { JsonValue } from '../input/json-document.js';
-import { isArray, isObject, JsonSyntaxError, parseJsonDocument } from '../input/json-document.js';
+import { isArray, isObject, parseJsonDocument, syntaxFault } from '../input/json-document.js';
 import type { PerfOptions } from '../options/perf-options.js';
 
 /** Reads the entries of a fixed schedule, whose number is the number of requests. Throws the texts of section 4.1. */
@@ -48,12 +48,14 @@ function entriesOf(path: string): readonly JsonValue[] {
 }
 
 function parse(path: string): JsonValue {
+  const bytes = readFileSync(path);
   try {
-    return parseJsonDocument(readFileSync(path));
+    return parseJsonDocument(bytes);
   } catch (reason) {
-    if (!(reason instanceof JsonSyntaxError)) throw reason;
+    const fault = syntaxFault(reason, bytes);
+    if (fault === undefined) throw reason;
     throw new PerfError(
-      `error: RapidJSON parse error ${reason.code}. Review JSON file for formatting errors: '${path}'`,
+      `error: RapidJSON parse error ${fault.code}. Review JSON file for formatting errors: '${path}'`,
     );
   }
 }

@@ -334,7 +334,11 @@ export function hexDigit(byte: number): number {
 
 /** The nearest double to a valid number's text. */
 export function numberOf(bytes: Uint8Array, start: number, end: number): number {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+  return doubleOf(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1'));
+}
+
+/** The same of a string. */
+export function doubleOf(text: string): number {
   const value = Number(text);
   if (!Number.isNaN(value) || text.includes('NaN')) return value;
   // Only Inf is left, with or without a minus.
