@@ -1,10 +1,10 @@
 import type { Command } from './frame/command.js';
 
-/** `triton image-client`: classifies pictures. `--tensors` as the first argument prints a picture's tensor instead. */
+/** `triton image-client`: classifies images. `--tensors` as the first argument prints a image's tensor instead. */
 export const run: Command = async (args) => {
   if (args[0] === '--tensors') {
-    const { pictureTensor } = await import('../image/write-tensor.js');
-    const tensor = await pictureTensor(args.slice(1));
+    const { imageTensor } = await import('../image/write-tensor.js');
+    const tensor = await imageTensor(args.slice(1));
     await new Promise<void>((resolve, reject) =>
       process.stdout.write(tensor, (error) => (error ? reject(error) : resolve())),
     );

@@ -89,9 +89,9 @@ const decoded: readonly { name: string; parts: Parts; rgb: number[] }[] = [
 
 for (const { name, parts, rgb } of decoded) {
   test(`decodes a bitmap: ${name}`, () => {
-    const picture = decodeBmp(bmp(parts));
-    assert.deepEqual(picture && [...picture.data], rgb);
-    assert.equal(picture?.height, Math.abs(parts.height));
+    const image = decodeBmp(bmp(parts));
+    assert.deepEqual(image && [...image.data], rgb);
+    assert.equal(image?.height, Math.abs(parts.height));
   });
 }
 

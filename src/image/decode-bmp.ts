@@ -1,4 +1,4 @@
-import type { Picture } from './picture.js';
+import type { Image } from './image.js';
 
 /** Compression kinds of the info header. */
 const RGB = 0;
@@ -7,7 +7,7 @@ const RLE4 = 2;
 const BITFIELDS = 3;
 const ALPHA_BITFIELDS = 6;
 
-/** Larger pictures are refused: they would not fit into memory. */
+/** Larger images are refused: they would not fit into memory. */
 const MAX_PIXELS = 2 ** 30;
 
 interface Header {
@@ -30,9 +30,9 @@ export function isBmp(file: Uint8Array): boolean {
 
 /**
  * Decodes a Windows bitmap (sharp does not): 1, 4, 8, 16, 24 and 32 bits, palettes, bit fields, run lengths, both row
- * orders; alpha is dropped. Undefined for what is none or is cut short.
+ * orders; alpha is dropped. Undefined for what is not a bitmap or is cut short.
  */
-export function decodeBmp(file: Uint8Array): Picture | undefined {
+export function decodeBmp(file: Uint8Array): Image | undefined {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   try {
     const header = readHeader(view);

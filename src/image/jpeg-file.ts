@@ -1,4 +1,4 @@
-/** What has to be known of a JPEG file besides its pixels: its segments, and how far its picture data reach. */
+/** What has to be known of a JPEG file besides its pixels: its segments, and how far its image data reach. */
 
 /** Marker bytes (behind 0xff). */
 const SOF_BASELINE = 0xc0;
@@ -46,7 +46,7 @@ function wordAt(file: Uint8Array, at: number): number {
   return ((file[at] as number) << 8) | (file[at + 1] as number);
 }
 
-/** True when Adobe's marker is there: then the samples of CMYK pictures are stored inverted. */
+/** True when Adobe's marker is there: then the samples of CMYK images are stored inverted. */
 export function hasAdobeMarker(file: Uint8Array): boolean {
   for (const { marker, start } of segments(file)) {
     if (marker === APP14 && Buffer.from(file.subarray(start, start + 5)).toString('latin1') === 'Adobe') return true;
@@ -128,7 +128,7 @@ function readTables(segment: Uint8Array, tables: Map<number, HuffmanTable>): voi
   }
 }
 
-/** True when the file ends within its picture data: a scan has begun and no end marker follows. */
+/** True when the file ends within its image data: a scan has begun and no end marker follows. */
 export function endsWithinScan(file: Uint8Array): boolean {
   let at: number | undefined;
   for (const { marker, end } of segments(file)) if (marker === SOS) at = end;

@@ -4,7 +4,7 @@ import type { HuffmanTable, JpegScan } from './jpeg-file.js';
 const BLOCK = 8;
 
 /**
- * Rows of pixels that libjpeg gives out of a scan that is cut short: those of the complete rows of coding units, without
+ * Rows of pixels that libjpeg delivers of a scan that is cut short: those of the complete rows of coding units, without
  * the last ones that wait for rows below, where colour is enlarged vertically with a filter. Found by reading the codes.
  */
 export function rowsOfCutScan(file: Uint8Array, scan: JpegScan): number {
@@ -104,7 +104,7 @@ class HuffmanReader {
     this.#table = table;
   }
 
-  /** The next symbol; -1 at the end of the data or for a code that is none. */
+  /** The next symbol; -1 at the end of the data or for a code that does not exist. */
   read(bits: ScanBits): number {
     const { counts, symbols } = this.#table;
     let code = 0;

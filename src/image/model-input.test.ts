@@ -39,15 +39,15 @@ function check({
 }
 
 test('sizes come from the metadata, the layout from the configuration', () => {
-  const picture = { channels: 3, height: 20, width: 10, layout: 'NCHW', datatype: 'FP32' };
-  assert.deepEqual(check({}), { inputName: 'in', outputName: 'out', maxBatchSize: 0, picture });
+  const image = { channels: 3, height: 20, width: 10, layout: 'NCHW', datatype: 'FP32' };
+  assert.deepEqual(check({}), { inputName: 'in', outputName: 'out', maxBatchSize: 0, image });
   const nhwc = check({
     format: FORMAT_NHWC,
     maxBatchSize: 8,
     input: { shape: [-1, 20, 10, 3] },
     output: { shape: [-1, 9] },
   });
-  assert.deepEqual(nhwc.picture, { ...picture, layout: 'NHWC' });
+  assert.deepEqual(nhwc.image, { ...image, layout: 'NHWC' });
 });
 
 const refused: readonly [facts: Facts, message: string][] = [

@@ -2,7 +2,7 @@ import type { ModelMetadata } from '../client/api/client.js';
 import { InputFormat, type ModelConfig } from '../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../protocol/tensor.js';
 import { ImageClientFailure } from './failure.js';
-import { PICTURE_DATATYPES, type PictureDatatype, type PictureShape } from './preprocess.js';
+import { IMAGE_DATATYPES, type ImageDatatype, type ImageShape } from './preprocess.js';
 
 /** What the client needs to know of a model. */
 export interface ImageModel {
@@ -10,20 +10,20 @@ export interface ImageModel {
   readonly outputName: string;
   /** 0 = the model does not batch: no batch dimension. */
   readonly maxBatchSize: number;
-  readonly picture: PictureShape;
+  readonly image: ImageShape;
 }
 
 /** What the checks want to know besides the model. */
 export interface ImageModelUse {
   readonly model: string;
   readonly batchSize: number;
-  /** Two texts differ by protocol, as the original's do. */
+  /** Two messages differ by protocol, as those of Triton's image_client do. */
   readonly protocol: 'http' | 'grpc';
 }
 
 /**
- * Checks that a model takes one picture and gives one vector of scores, in the order and with the texts of the
- * original (spec: image client, section 3). Metadata or configuration that could not be fetched count as empty.
+ * Checks that a model takes one image and gives one vector of scores, in the order and with the messages of
+ * Triton's image_client.cc. Metadata or a configuration that could not be fetched counts as empty.
  */
 export function imageModel(
   metadata: ModelMetadata | undefined,
@@ -55,7 +55,7 @@ export function imageModel(
     inputName: input.name,
     outputName: output.name,
     maxBatchSize,
-    picture: pictureShape(input, configInput.format, maxBatchSize > 0, use),
+    image: imageShape(input, configInput.format, maxBatchSize > 0, use),
   };
 }
 
@@ -68,7 +68,7 @@ function checkIsVector(output: TensorMetadata, batched: boolean): void {
 }
 
 /** The layout is the configuration's, the sizes are the metadata's. */
-function pictureShape(input: TensorMetadata, format: number, batched: boolean, use: ImageModelUse): PictureShape {
+function imageShape(input: TensorMetadata, format: number, batched: boolean, use: ImageModelUse): ImageShape {
   const rank = batched ? 4 : 3;
   if (input.shape.length !== rank) {
     fail(`expecting input to have ${rank} dimensions, model '${use.model}' input has ${input.shape.length}`);
@@ -79,8 +79,8 @@ function pictureShape(input: TensorMetadata, format: number, batched: boolean, u
     const expected = use.protocol === 'grpc' ? 'FORMAT_NHWC or FORMAT_NCHW' : 'FORMAT_NCHW or FORMAT_NHWC';
     fail(`unexpected input format ${name}, expecting ${expected}`);
   }
-  if (!isPictureDatatype(input.datatype)) {
-    // The missing quote at the end is the original's.
+  if (!isImageDatatype(input.datatype)) {
+    // The quote that is missing at the end is missing in image_client.cc too.
     fail(`unexpected input datatype '${input.datatype}' for model "${use.model}`);
   }
   const [a, b, c] = input.shape.slice(batched ? 1 : 0) as [number, number, number];
@@ -90,8 +90,8 @@ function pictureShape(input: TensorMetadata, format: number, batched: boolean, u
     : { channels: a, height: b, width: c, layout: 'NCHW', datatype };
 }
 
-function isPictureDatatype(datatype: string): datatype is PictureDatatype {
-  return (PICTURE_DATATYPES as readonly string[]).includes(datatype);
+function isImageDatatype(datatype: string): datatype is ImageDatatype {
+  return (IMAGE_DATATYPES as readonly string[]).includes(datatype);
 }
 
 function fail(message: string): never {

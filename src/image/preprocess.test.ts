@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { typedView } from '../protocol/typed-view.js';
-import type { Picture } from './picture.js';
-import { PICTURE_DATATYPES, type PictureDatatype, preprocess, type Scaling, toGrey } from './preprocess.js';
+import type { Image } from './image.js';
+import { IMAGE_DATATYPES, type ImageDatatype, preprocess, type Scaling, toGrey } from './preprocess.js';
 
 /** One pixel of red, green and blue, as the values of a model's input. */
-function pixel(rgb: readonly number[], datatype: PictureDatatype, scaling: Scaling): number[] {
-  const picture: Picture = { width: 1, height: 1, channels: 3, data: Uint8Array.from(rgb) };
+function pixel(rgb: readonly number[], datatype: ImageDatatype, scaling: Scaling): number[] {
+  const image: Image = { width: 1, height: 1, channels: 3, data: Uint8Array.from(rgb) };
   const shape = { width: 1, height: 1, channels: 3, layout: 'NHWC', datatype } as const;
-  return Array.from(typedView(datatype, preprocess(picture, shape, scaling)));
+  return Array.from(typedView(datatype, preprocess(image, shape, scaling)));
 }
 
 test('without scaling samples keep their value; INT8 saturates', () => {
-  for (const datatype of PICTURE_DATATYPES) {
+  for (const datatype of IMAGE_DATATYPES) {
     assert.deepEqual(pixel([0, 127, 255], datatype, 'NONE'), datatype === 'INT8' ? [0, 127, 127] : [0, 127, 255]);
   }
 });
@@ -35,15 +35,15 @@ test('INCEPTION maps to [-1, 1]; 255 is exactly 1', () => {
 });
 
 test('both layouts hold the same samples', () => {
-  const picture: Picture = { width: 2, height: 1, channels: 3, data: Uint8Array.of(1, 2, 3, 4, 5, 6) };
+  const image: Image = { width: 2, height: 1, channels: 3, data: Uint8Array.of(1, 2, 3, 4, 5, 6) };
   const shape = { width: 2, height: 1, channels: 3, datatype: 'UINT8' } as const;
-  assert.deepEqual([...preprocess(picture, { ...shape, layout: 'NHWC' }, 'NONE')], [1, 2, 3, 4, 5, 6]);
-  assert.deepEqual([...preprocess(picture, { ...shape, layout: 'NCHW' }, 'NONE')], [1, 4, 2, 5, 3, 6]);
+  assert.deepEqual([...preprocess(image, { ...shape, layout: 'NHWC' }, 'NONE')], [1, 2, 3, 4, 5, 6]);
+  assert.deepEqual([...preprocess(image, { ...shape, layout: 'NCHW' }, 'NONE')], [1, 4, 2, 5, 3, 6]);
 });
 
 test('a model with one channel gets grey, and the mean of grey', () => {
-  const picture: Picture = { width: 1, height: 1, channels: 3, data: Uint8Array.of(255, 0, 0) };
-  assert.deepEqual([...toGrey(picture).data], [76]);
+  const image: Image = { width: 1, height: 1, channels: 3, data: Uint8Array.of(255, 0, 0) };
+  assert.deepEqual([...toGrey(image).data], [76]);
   const shape = { width: 1, height: 1, channels: 1, layout: 'NHWC', datatype: 'INT16' } as const;
-  assert.deepEqual([...typedView('INT16', preprocess(picture, shape, 'VGG'))], [76 - 128]);
+  assert.deepEqual([...typedView('INT16', preprocess(image, shape, 'VGG'))], [76 - 128]);
 });

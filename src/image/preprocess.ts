@@ -1,7 +1,7 @@
-/** From a decoded picture to the bytes of a model's input (spec: image client, section 5). */
+/** From a decoded image to the bytes of a model's input, as Preprocess() of Triton's image_client.cc makes them. */
 import { bytesOf } from '../protocol/typed-view.js';
-import type { Picture } from './picture.js';
-import { resizePicture } from './resize-picture.js';
+import type { Image } from './image.js';
+import { resizeImage } from './resize-image.js';
 
 /** How samples are scaled: as they are, to [-1, 1], or minus the mean colour (123, 117, 104). */
 export type Scaling = 'NONE' | 'INCEPTION' | 'VGG';
@@ -9,17 +9,17 @@ export type Scaling = 'NONE' | 'INCEPTION' | 'VGG';
 /** Order of the dimensions: rows of pixels, or one plane per channel. */
 export type Layout = 'NHWC' | 'NCHW';
 
-/** Datatypes of inputs that pictures can be made into. */
-export const PICTURE_DATATYPES = ['UINT8', 'INT8', 'UINT16', 'INT16', 'INT32', 'FP32', 'FP64'] as const;
-export type PictureDatatype = (typeof PICTURE_DATATYPES)[number];
+/** Datatypes of inputs that images can be made into. */
+export const IMAGE_DATATYPES = ['UINT8', 'INT8', 'UINT16', 'INT16', 'INT32', 'FP32', 'FP64'] as const;
+export type ImageDatatype = (typeof IMAGE_DATATYPES)[number];
 
-/** What a model wants its pictures to be. */
-export interface PictureShape {
+/** What a model wants its images to be. */
+export interface ImageShape {
   readonly width: number;
   readonly height: number;
   readonly channels: number;
   readonly layout: Layout;
-  readonly datatype: PictureDatatype;
+  readonly datatype: ImageDatatype;
 }
 
 const ARRAYS = {
@@ -32,7 +32,7 @@ const ARRAYS = {
   FP64: Float64Array,
 } as const;
 
-const LIMITS: Readonly<Record<PictureDatatype, readonly [low: number, high: number]>> = {
+const LIMITS: Readonly<Record<ImageDatatype, readonly [low: number, high: number]>> = {
   UINT8: [0, 0xff],
   INT8: [-0x80, 0x7f],
   UINT16: [0, 0xffff],
@@ -49,9 +49,9 @@ const VGG_MEANS: Readonly<Record<number, readonly number[]>> = { 3: [123, 117, 1
  * Bytes of one input element: colour conversion, resize, type conversion, scaling, layout, in this order. `shape`
  * must have 1 or 3 channels and positive sizes.
  */
-export function preprocess(picture: Picture, shape: PictureShape, scaling: Scaling): Uint8Array {
-  const coloured = shape.channels === 1 ? toGrey(picture) : picture;
-  const { data } = resizePicture(coloured, shape.width, shape.height);
+export function preprocess(image: Image, shape: ImageShape, scaling: Scaling): Uint8Array {
+  const coloured = shape.channels === 1 ? toGrey(image) : image;
+  const { data } = resizeImage(coloured, shape.width, shape.height);
   const { channels } = shape;
   const result = new ARRAYS[shape.datatype](data.length);
   const pixels = data.length / channels;
@@ -66,22 +66,22 @@ export function preprocess(picture: Picture, shape: PictureShape, scaling: Scali
 }
 
 /** Grey by OpenCV's weights. */
-export function toGrey(picture: Picture): Picture {
-  if (picture.channels === 1) return picture;
-  const { data } = picture;
-  const grey = new Uint8Array(picture.width * picture.height);
+export function toGrey(image: Image): Image {
+  if (image.channels === 1) return image;
+  const { data } = image;
+  const grey = new Uint8Array(image.width * image.height);
   for (let i = 0, o = 0; o < grey.length; i += 3, o++) {
     const sum = 9798 * (data[i] as number) + 19235 * (data[i + 1] as number) + 3735 * (data[i + 2] as number);
     grey[o] = (sum + 16384) >> 15;
   }
-  return { width: picture.width, height: picture.height, channels: 1, data: grey };
+  return { width: image.width, height: image.height, channels: 1, data: grey };
 }
 
 /**
  * Every 8-bit sample converted and scaled. Arithmetic is that of the datatype: integers saturate after each step,
  * floats are rounded after each step.
  */
-function scalingTable(datatype: PictureDatatype, scaling: Scaling, channels: number, channel: number): number[] {
+function scalingTable(datatype: ImageDatatype, scaling: Scaling, channels: number, channel: number): number[] {
   const [low, high] = LIMITS[datatype];
   const saturate = (value: number): number => Math.min(Math.max(value, low), high);
   const store = datatype === 'FP32' ? Math.fround : datatype === 'FP64' ? (v: number) => v : saturate;

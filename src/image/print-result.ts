@@ -2,20 +2,20 @@ import type { InferResult } from '../client/api/client.js';
 import { decodeBytes } from '../protocol/bytes.js';
 import { TritonError } from '../protocol/error.js';
 import { ImageClientFailure } from './failure.js';
-import type { PicturePath } from './picture-files.js';
+import type { ImagePath } from './image-files.js';
 
-/** What one answer must look like. */
+/** What one response must look like. */
 export interface ExpectedResult {
   readonly output: string;
   readonly batched: boolean;
   readonly classes: number;
-  /** Picture of every batch element. */
-  readonly files: readonly PicturePath[];
+  /** Image of every batch element. */
+  readonly files: readonly ImagePath[];
 }
 
 /**
- * The classes of every picture of a request, as printed after the request's line (spec: image client, section 7).
- * Labels are bytes of any encoding and pass through. Throws for an answer of another form.
+ * The classes of every image of a request, as printed after the request's line (Postprocess() of Triton's image_client.cc).
+ * Labels are bytes of any encoding and pass through. Throws for a response of another form.
  */
 export function formatResult(result: InferResult | TritonError, expected: ExpectedResult): Buffer {
   const { output: name, batched, classes, files } = expected;
@@ -41,7 +41,7 @@ export function formatResult(result: InferResult | TritonError, expected: Expect
   const lines: string[] = [];
   for (const [i, file] of files.entries()) {
     lines.push(`Image '${file.toString('latin1')}':\n`);
-    for (const text of strings.slice(i * classes, (i + 1) * classes)) lines.push(formatClass(text));
+    for (const string of strings.slice(i * classes, (i + 1) * classes)) lines.push(formatClass(string));
   }
   return Buffer.from(lines.join(''), 'latin1');
 }
@@ -55,8 +55,8 @@ function stringsOf(name: string, data: Uint8Array): string[] {
   }
 }
 
-/** `score:index[:label]` as a line; a label ends at its first colon, as in the original. */
-function formatClass(text: string): string {
-  const [score, index, label] = text.split(':');
+/** `score:index[:label]` as a line; a label ends at its first colon, as in Triton's image_client. */
+function formatClass(result: string): string {
+  const [score, index, label] = result.split(':');
   return `    ${score}${index === undefined ? '' : ` (${index})`}${label === undefined ? '' : ` = ${label}`}\n`;
 }

@@ -1,14 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { systemText } from '../base/files/system-text.js';
-import type { InferCall, InferenceServerClient, InferResult } from '../client/api/client.js';
+import type { InferenceServerClient, InferResult } from '../client/api/client.js';
 import { createClient } from '../client/create-client.js';
 import { TritonError } from '../protocol/error.js';
-import { describeCall } from './describe-call.js';
+import { describeCall, imageBatches, requestOf } from './build-requests.js';
 import { ImageClientFailure } from './failure.js';
+import { type ImagePath, listImages, readImage } from './image-files.js';
 import { type ImageModel, imageModel } from './model-input.js';
 import { type ImageClientOptions, readOptions, USAGE } from './options.js';
-import { type PictureBatch, pictureBatches } from './picture-batches.js';
-import { listPictures, type PicturePath, readPicture } from './picture-files.js';
 import { preprocess } from './preprocess.js';
 import { formatResult } from './print-result.js';
 import { sendRequests } from './send-requests.js';
@@ -19,7 +18,7 @@ export interface ImageClientOutput {
 }
 
 /**
- * Classifies pictures with a model on a server and prints the best classes of each, as NVIDIA's image_client does.
+ * Classifies images with a model on a server and prints the best classes of each, as Triton's image_client does.
  * Resolves to the exit status: 0, or 1 after a line on stderr.
  */
 export async function runImageClient(
@@ -63,11 +62,18 @@ async function classify(
   stdout: ImageClientOutput,
   stderr: ImageClientOutput,
 ): Promise<void> {
-  const model = await askForModel(client, options, stderr);
-  const files = await listPictures(options.path);
+  const model = await fetchModel(client, options, stderr);
+  const files = await listImages(options.path);
   const inputs = await preprocessAll(files, model, options);
-  const batches = pictureBatches(files.length, options.batchSize);
-  const calls = batches.map((batch, i) => callOf(batch, i, inputs, model, options));
+  const batches = imageBatches(files.length, options.batchSize);
+  const calls = batches.map((batch, i) =>
+    requestOf(
+      String(i),
+      batch.map((index) => inputs[index] as Uint8Array),
+      model,
+      options,
+    ),
+  );
   if (options.verbose) for (const call of calls) stdout.write(`inference request: ${describeCall(call)}\n`);
   const results = await sendRequests(client, calls, options);
   for (const [i, batch] of batches.entries()) {
@@ -77,14 +83,14 @@ async function classify(
         output: model.outputName,
         batched: model.maxBatchSize > 0,
         classes: options.classes,
-        files: batch.map((index) => files[index] as PicturePath),
+        files: batch.map((index) => files[index] as ImagePath),
       }),
     );
   }
 }
 
-/** Asks for metadata and configuration; a call that fails is reported, and the checks then find what is missing. */
-async function askForModel(
+/** Fetches metadata and configuration; a call that fails is reported, and the checks then find what is missing. */
+async function fetchModel(
   client: InferenceServerClient,
   { model, version, batchSize, protocol, headers }: ImageClientOptions,
   stderr: ImageClientOutput,
@@ -99,16 +105,16 @@ async function askForModel(
 }
 
 async function preprocessAll(
-  files: readonly PicturePath[],
-  { picture: shape }: ImageModel,
+  files: readonly ImagePath[],
+  { image: shape }: ImageModel,
   { scaling, preprocessedFile }: ImageClientOptions,
 ): Promise<Uint8Array[]> {
   const inputs: Uint8Array[] = [];
   for (const file of files) {
-    const picture = await readPicture(file);
+    const image = await readImage(file);
     if (shape.channels !== 1 && shape.channels !== 3) {
       throw new ImageClientFailure(
-        `unexpected number of channels ${picture.channels} in input image, model expects ${shape.channels}.`,
+        `unexpected number of channels ${image.channels} in input image, model expects ${shape.channels}.`,
       );
     }
     if (shape.width <= 0 || shape.height <= 0) {
@@ -116,7 +122,7 @@ async function preprocessAll(
         `unable to resize image ${file} to ${shape.width} x ${shape.height}: the model's input size is not fixed`,
       );
     }
-    const input = preprocess(picture, shape, scaling);
+    const input = preprocess(image, shape, scaling);
     if (inputs.length === 0 && preprocessedFile !== undefined) await writePreprocessed(preprocessedFile, input);
     inputs.push(input);
   }
@@ -129,30 +135,4 @@ async function writePreprocessed(file: string, bytes: Uint8Array): Promise<void>
   } catch (reason) {
     throw new ImageClientFailure(`error: unable to write preprocessed image to ${file}: ${systemText(reason)}`);
   }
-}
-
-function callOf(
-  batch: PictureBatch,
-  index: number,
-  inputs: readonly Uint8Array[],
-  model: ImageModel,
-  options: ImageClientOptions,
-): InferCall {
-  const { width, height, channels, layout, datatype } = model.picture;
-  const dims = layout === 'NHWC' ? [height, width, channels] : [channels, height, width];
-  const [first, ...more] = batch.map((picture) => inputs[picture] as Uint8Array);
-  return {
-    modelName: options.model,
-    modelVersion: options.version,
-    id: String(index),
-    inputs: [
-      {
-        name: model.inputName,
-        datatype,
-        shape: model.maxBatchSize > 0 ? [batch.length, ...dims] : dims,
-        data: more.length === 0 ? (first as Uint8Array) : Buffer.concat([first as Uint8Array, ...more]),
-      },
-    ],
-    outputs: [{ name: model.outputName, classification: options.classes }],
-  };
 }

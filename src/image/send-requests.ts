@@ -10,8 +10,8 @@ export interface SendOptions {
 }
 
 /**
- * Sends all requests: one after the other, all at once, or on one stream. Resolves with the answers in the order of
- * the requests, whatever order they came in; a failure of an asynchronous request stands in its place.
+ * Sends all requests: one after the other, all at once, or on one stream. Resolves with the responses in the order of
+ * the requests, whatever order they came in; the failure of an asynchronous request stands for its response.
  */
 export function sendRequests(
   client: InferenceServerClient,
@@ -47,7 +47,7 @@ async function sendOnStream(client: InferenceServerClient, calls: readonly Infer
       else results.set(event.result.id, event.result);
     }
   })();
-  // The reader's failure tells why; a failed write only that the stream is gone.
+  // The reader's failure says why; a failed write says only that the stream is gone.
   const sending = (async () => {
     for (const call of calls) await stream.send(call);
     stream.end();
@@ -61,6 +61,6 @@ async function sendOnStream(client: InferenceServerClient, calls: readonly Infer
   }
   return calls.map(
     ({ id = '' }) =>
-      results.get(id) ?? new TritonError('INTERNAL', `the stream ended without an answer to request ${id}`),
+      results.get(id) ?? new TritonError('INTERNAL', `the stream ended without a response to request ${id}`),
   );
 }

@@ -1,4 +1,4 @@
-/** The shipped models answer rightly on the bare runtime, and the shipped pictures are what their names say. */
+/** The shipped models answer rightly on the bare runtime, and the shipped images are what their names say. */
 import '../../src/backends/onnxruntime/ort-telemetry.js';
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import ort from 'onnxruntime-node';
 import { SHIPPED_MODELS } from '../../src/base/package.js';
-import { decodePicture } from '../../src/image/decode-picture.js';
+import { decodeImage } from '../../src/image/decode-image.js';
 import { preprocess } from '../../src/image/preprocess.js';
 
 const IMAGES = fileURLToPath(new URL('../../../fixtures/images', import.meta.url));
@@ -78,7 +78,7 @@ describe('shipped models', () => {
   });
 });
 
-describe('shipped pictures', () => {
+describe('shipped images', () => {
   const labels = readFileSync(join(SHIPPED_MODELS, 'densenet_onnx', 'densenet_labels.txt'), 'utf8').split('\n');
 
   it('are all listed here', () => {
@@ -87,10 +87,10 @@ describe('shipped pictures', () => {
 
   for (const [file, label] of Object.entries(PICTURES)) {
     it(`${file} is a ${label}`, async () => {
-      const picture = await decodePicture(readFileSync(join(IMAGES, file)));
-      assert.ok(picture !== undefined);
+      const image = await decodeImage(readFileSync(join(IMAGES, file)));
+      assert.ok(image !== undefined);
       const shape = { width: 224, height: 224, channels: 3, layout: 'NCHW', datatype: 'FP32' } as const;
-      const bytes = preprocess(picture, shape, 'INCEPTION');
+      const bytes = preprocess(image, shape, 'INCEPTION');
       const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
       const { fc6_1 } = await run('densenet_onnx', { data_0: new ort.Tensor('float32', data, [1, 3, 224, 224]) });
       const scores = fc6_1 as number[];

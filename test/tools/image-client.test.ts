@@ -1,11 +1,11 @@
-/** The image client on the example pictures, against the project's own server. */
+/** The image client on the example images, against the project's own server. */
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runImageClient } from '../../src/image/run-image-client.js';
-import { pictureTensor } from '../../src/image/write-tensor.js';
+import { imageTensor } from '../../src/image/write-tensor.js';
 import { temporaryDirectory } from '../support/machine/temporary-directory.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 
@@ -39,7 +39,7 @@ async function run(...args: string[]): Promise<{ status: number; stdout: string;
 const http = (): string[] => ['-m', 'densenet_onnx', '-s', 'INCEPTION', '-u', `127.0.0.1:${server.http}`];
 const grpc = (): string[] => ['-m', 'densenet_onnx', '-s', 'INCEPTION', '-i', 'gRPC', '-u', `127.0.0.1:${server.grpc}`];
 
-test('names a picture, best class first', async () => {
+test('names a image, best class first', async () => {
   const { status, stdout, stderr } = await run(...http(), '-c', '3', MUG);
   assert.deepEqual([status, stderr], [0, '']);
   const [head, image, first, ...rest] = stdout.split('\n');
@@ -48,21 +48,21 @@ test('names a picture, best class first', async () => {
   assert.equal(rest.length, 3);
 });
 
-test('a folder: every picture by name, the same over every way of sending', async () => {
-  const pictures = directory.file('pictures');
-  mkdirSync(pictures);
+test('a folder: every image by name, the same over every way of sending', async () => {
+  const images = directory.file('images');
+  mkdirSync(images);
   for (const name of ['mug.jpg', 'car.jpg', 'clock.png'])
-    copyFileSync(path.join(IMAGES, name), path.join(pictures, name));
-  const expected = await run(...http(), pictures);
+    copyFileSync(path.join(IMAGES, name), path.join(images, name));
+  const expected = await run(...http(), images);
   assert.equal(expected.status, 0);
   assert.deepEqual(
     expected.stdout.split('\n').filter((line) => line.startsWith('Image')),
-    ['car.jpg', 'clock.png', 'mug.jpg'].map((name) => `Image '${pictures}/${name}':`),
+    ['car.jpg', 'clock.png', 'mug.jpg'].map((name) => `Image '${images}/${name}':`),
   );
   for (const label of ['PASSENGER CAR', 'ANALOG CLOCK', 'COFFEE MUG'])
     assert.ok(expected.stdout.includes(`= ${label}\n`));
   for (const way of [[...http(), '-a'], grpc(), [...grpc(), '-a'], [...grpc(), '-a', '--streaming']]) {
-    assert.deepEqual(await run(...way, pictures), expected);
+    assert.deepEqual(await run(...way, images), expected);
   }
 });
 
@@ -74,7 +74,7 @@ test('-p writes the first input, -v the request', async () => {
     '{"id":"0","inputs":[{"name":"data_0","datatype":"FP32","shape":[3,224,224],"parameters":{"binary_data_size":602112}}],' +
     '"outputs":[{"name":"fc6_1","parameters":{"classification":1,"binary_data":true}}]}';
   assert.ok(stdout.startsWith(`inference request: ${header}\nRequest 0,`), stdout);
-  assert.deepEqual(readFileSync(file), Buffer.from(await pictureTensor([MUG, '224', '224', 'INCEPTION', 'NCHW'])));
+  assert.deepEqual(readFileSync(file), Buffer.from(await imageTensor([MUG, '224', '224', 'INCEPTION', 'NCHW'])));
 });
 
 test('headers are sent; over gRPC with a warning', async () => {
@@ -86,7 +86,7 @@ test('headers are sent; over gRPC with a warning', async () => {
 
 test('what cannot work ends with one line and status 1', async () => {
   mkdirSync(directory.file('empty'));
-  writeFileSync(directory.file('text.jpg'), 'no picture');
+  writeFileSync(directory.file('text.jpg'), 'no image');
   writeFileSync(directory.file('nothing.jpg'), '');
   const at = (name: string): string => directory.file(name);
   const cases: readonly [args: string[], stderr: string][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
-import { decodePicture } from './decode-picture.js';
-import type { Picture } from './picture.js';
+import { decodeImage } from './decode-image.js';
+import type { Image } from './image.js';
 
 const WIDTH = 6;
 const HEIGHT = 4;
@@ -12,26 +12,23 @@ const pixels = Buffer.from(Array.from({ length: WIDTH * HEIGHT * 3 }, (_, i) => 
 test('lossless formats give the pixels back', async () => {
   for (const encoder of [sharp(pixels, RAW).png(), sharp(pixels, RAW).tiff({ compression: 'lzw' })]) {
     const file = await encoder.toBuffer();
-    const picture = await decodePicture(file);
-    assert.deepEqual(
-      { ...picture, data: Buffer.from(picture!.data) },
-      { width: 6, height: 4, channels: 3, data: pixels },
-    );
+    const image = await decodeImage(file);
+    assert.deepEqual({ ...image, data: Buffer.from(image!.data) }, { width: 6, height: 4, channels: 3, data: pixels });
   }
 });
 
 test('alpha is dropped, not blended', async () => {
   const file = await sharp(pixels, RAW).ensureAlpha(0).png().toBuffer();
-  assert.deepEqual(Buffer.from((await decodePicture(file))!.data), pixels);
+  assert.deepEqual(Buffer.from((await decodeImage(file))!.data), pixels);
 });
 
-test('grey, bilevel and palette pictures become three channels', async () => {
+test('grey, bilevel and palette images become three channels', async () => {
   const grey = sharp(pixels, RAW).greyscale();
   for (const options of [{}, { palette: true }, { colours: 2 }]) {
     const file = await grey.clone().png(options).toBuffer();
     const levels = await sharp(file).toColourspace('b-w').raw().toBuffer();
     assert.equal(levels.length, WIDTH * HEIGHT);
-    assert.deepEqual(Array.from(levels, (v) => [v, v, v]).flat(), [...((await decodePicture(file))?.data ?? [])]);
+    assert.deepEqual(Array.from(levels, (v) => [v, v, v]).flat(), [...((await decodeImage(file))?.data ?? [])]);
   }
 });
 
@@ -41,20 +38,20 @@ test('16-bit samples lose their lower byte', async () => {
     .toColourspace('grey16')
     .png()
     .toBuffer();
-  const picture = await decodePicture(file);
+  const image = await decodeImage(file);
   assert.deepEqual(
-    [...picture!.data].filter((_, i) => i % 3 === 0),
+    [...image!.data].filter((_, i) => i % 3 === 0),
     Array.from(samples, (v) => v >> 8),
   );
 });
 
 test('the EXIF orientation is applied', async () => {
   const file = await sharp(pixels, RAW).withMetadata({ orientation: 6 }).png().toBuffer();
-  const picture = await decodePicture(file);
-  assert.deepEqual([picture?.width, picture?.height], [HEIGHT, WIDTH]);
+  const image = await decodeImage(file);
+  assert.deepEqual([image?.width, image?.height], [HEIGHT, WIDTH]);
   // A quarter turn to the right: the first row begins with the last row's first pixel.
   assert.deepEqual(
-    [...picture!.data.subarray(0, 3)],
+    [...image!.data.subarray(0, 3)],
     [...pixels.subarray((HEIGHT - 1) * WIDTH * 3, (HEIGHT - 1) * WIDTH * 3 + 3)],
   );
 });
@@ -79,33 +76,33 @@ const kinds = [
 for (const { name, encoder, unit, waiting } of kinds) {
   test(`a JPEG cut short within its pixels repeats its last row: ${name}`, async () => {
     const whole = await encoder.toBuffer();
-    const full = await decodePicture(whole);
-    const row = (picture: Picture | undefined, y: number) => [...picture!.data.subarray(y * 192, y * 192 + 192)];
+    const full = await decodeImage(whole);
+    const row = (image: Image | undefined, y: number) => [...image!.data.subarray(y * 192, y * 192 + 192)];
     for (const part of [0.5, 0.7, 0.9]) {
-      const cut = await decodePicture(whole.subarray(0, Math.floor(whole.length * part)));
+      const cut = await decodeImage(whole.subarray(0, Math.floor(whole.length * part)));
       assert.deepEqual([cut?.width, cut?.height], [64, 64]);
       const rows = Array.from({ length: 64 }, (_, y) => y).findIndex((y) => `${row(cut, y)}` !== `${row(full, y)}`);
       assert.ok(rows > 0 && (rows + waiting) % unit === 0, `${rows}`);
       for (let y = rows; y < 64; y++) assert.deepEqual(row(cut, y), row(cut, rows - 1));
     }
-    assert.deepEqual(await decodePicture(whole.subarray(0, -2)), full);
-    assert.equal(await decodePicture(whole.subarray(0, 100)), undefined);
+    assert.deepEqual(await decodeImage(whole.subarray(0, -2)), full);
+    assert.equal(await decodeImage(whole.subarray(0, 100)), undefined);
   });
 }
 
 test('a progressive JPEG that is cut short is not decoded', async () => {
   const whole = await sharp(pixels, RAW).jpeg({ progressive: true }).toBuffer();
-  assert.notEqual(await decodePicture(whole), undefined);
-  assert.equal(await decodePicture(whole.subarray(0, -8)), undefined);
+  assert.notEqual(await decodeImage(whole), undefined);
+  assert.equal(await decodeImage(whole.subarray(0, -8)), undefined);
 });
 
 test('what follows the end of a JPEG does not matter', async () => {
   const whole = await sharp(pixels, RAW).jpeg().toBuffer();
-  assert.deepEqual(await decodePicture(Buffer.concat([whole, Buffer.from('more')])), await decodePicture(whole));
+  assert.deepEqual(await decodeImage(Buffer.concat([whole, Buffer.from('more')])), await decodeImage(whole));
 });
 
-test('what is no picture is undefined', async () => {
-  for (const text of ['', 'no picture', '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>', 'BM']) {
-    assert.equal(await decodePicture(Buffer.from(text)), undefined);
+test('what is not an image is undefined', async () => {
+  for (const text of ['', 'no image', '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>', 'BM']) {
+    assert.equal(await decodeImage(Buffer.from(text)), undefined);
   }
 });

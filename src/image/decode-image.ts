@@ -1,42 +1,41 @@
 import type { Sharp } from 'sharp';
 import { decodeBmp, isBmp } from './decode-bmp.js';
+import { type Image, orientImage } from './image.js';
 import { endsWithinScan, hasAdobeMarker, isJpeg, readJpegScan } from './jpeg-file.js';
 import { rowsOfCutScan } from './jpeg-rows.js';
-import { orientPicture } from './orient-picture.js';
-import type { Picture } from './picture.js';
 
-/** What is read besides BMP. Vector graphics, which sharp would draw, are no pictures here. */
+/** What is read besides BMP. Vector graphics, which sharp would draw, are not images here. */
 const FORMATS = new Set(['jpeg', 'png', 'gif', 'webp', 'tiff', 'heif']);
 
 /**
- * Decodes a picture file to RGB as OpenCV does: always three channels, alpha dropped (not blended), 16-bit samples cut
+ * Decodes a image file to RGB as OpenCV does: always three channels, alpha dropped (not blended), 16-bit samples cut
  * to their upper byte, turned as its EXIF orientation says, colour profiles ignored; of a JPEG that is cut short within
- * its pixels the last row is repeated. Of an animation the first frame. Resolves with undefined when the bytes are no
- * picture that can be decoded.
+ * its pixels the last row is repeated. Of an animation the first frame. Resolves with undefined when the bytes are not
+ * an image that can be decoded.
  */
-export async function decodePicture(file: Uint8Array): Promise<Picture | undefined> {
+export async function decodeImage(file: Uint8Array): Promise<Image | undefined> {
   if (isBmp(file)) return decodeBmp(file);
   if (isJpeg(file) && endsWithinScan(file)) return decodeCutJpeg(file);
   return decodeWhole(file);
 }
 
-async function decodeWhole(file: Uint8Array): Promise<Picture | undefined> {
+async function decodeWhole(file: Uint8Array): Promise<Image | undefined> {
   const decoded = await decodeStored(file);
-  return decoded && orientPicture(decoded.picture, decoded.orientation);
+  return decoded && orientImage(decoded.image, decoded.orientation);
 }
 
 /** A JPEG without its end: OpenCV decodes sequential ones as far as they go and leaves the last row in its buffer. */
-async function decodeCutJpeg(file: Uint8Array): Promise<Picture | undefined> {
+async function decodeCutJpeg(file: Uint8Array): Promise<Image | undefined> {
   const scan = readJpegScan(file);
   if (scan === undefined) return undefined;
-  // With an end marker libjpeg gives out all rows, grey from where the data end.
+  // With an end marker libjpeg delivers all rows, grey from where the data end.
   const decoded = await decodeStored(Buffer.concat([file, Buffer.from([0xff, 0xd9])]));
   if (decoded === undefined) return undefined;
-  repeatLastRow(decoded.picture, rowsOfCutScan(file, scan));
-  return orientPicture(decoded.picture, decoded.orientation);
+  repeatLastRow(decoded.image, rowsOfCutScan(file, scan));
+  return orientImage(decoded.image, decoded.orientation);
 }
 
-function repeatLastRow({ width, height, channels, data }: Picture, rows: number): void {
+function repeatLastRow({ width, height, channels, data }: Image, rows: number): void {
   const stride = width * channels;
   for (let y = Math.max(rows, 1); rows > 0 && y < height; y++) {
     data.copyWithin(y * stride, (rows - 1) * stride, rows * stride);
@@ -44,22 +43,22 @@ function repeatLastRow({ width, height, channels, data }: Picture, rows: number)
 }
 
 /** The pixels as stored, before they are turned. */
-async function decodeStored(file: Uint8Array): Promise<{ picture: Picture; orientation?: number } | undefined> {
+async function decodeStored(file: Uint8Array): Promise<{ image: Image; orientation?: number } | undefined> {
   const { default: sharp } = await import('sharp');
   try {
     const open = (): Sharp => sharp(file, { failOn: 'none', ignoreIcc: true, limitInputPixels: false });
     const { format, space, orientation } = await open().metadata();
     if (format === undefined || !FORMATS.has(format)) return undefined;
-    const picture = space === 'cmyk' ? await decodeCmyk(open(), file) : await decodeRgb(open());
-    return { picture, ...(orientation === undefined ? {} : { orientation }) };
+    const image = space === 'cmyk' ? await decodeCmyk(open(), file) : await decodeRgb(open());
+    return { image, ...(orientation === undefined ? {} : { orientation }) };
   } catch {
-    // libvips' own words (many lines of them) help nobody: the caller names the file.
+    // libvips' own words (many lines of them) do not help: the caller names the file.
     return undefined;
   }
 }
 
-async function decodeRgb(picture: Sharp): Promise<Picture> {
-  const { data, info } = await picture
+async function decodeRgb(image: Sharp): Promise<Image> {
+  const { data, info } = await image
     .removeAlpha()
     .toColourspace('srgb')
     .raw({ depth: 'uchar' })
@@ -76,8 +75,8 @@ async function decodeRgb(picture: Sharp): Promise<Picture> {
 }
 
 /** CMYK by OpenCV's formula on the stored values: channel = k - (((255 - c) * k) >> 8). */
-async function decodeCmyk(picture: Sharp, file: Uint8Array): Promise<Picture> {
-  const { data, info } = await picture
+async function decodeCmyk(image: Sharp, file: Uint8Array): Promise<Image> {
+  const { data, info } = await image
     .pipelineColourspace('cmyk')
     .toColourspace('cmyk')
     .raw({ depth: 'uchar' })

@@ -1,6 +1,13 @@
-import type { Picture } from './picture.js';
+/** A decoded image: 8-bit samples, rows from top to bottom, channels interleaved. */
+export interface Image {
+  readonly width: number;
+  readonly height: number;
+  /** 3 = red, green, blue; 1 = grey. */
+  readonly channels: 1 | 3;
+  readonly data: Uint8Array;
+}
 
-/** Where the pixel at (x, y) of the turned picture comes from, by EXIF orientation. */
+/** Where the pixel at (x, y) of the turned image comes from, by EXIF orientation. */
 const SOURCES: Readonly<
   Record<number, (x: number, y: number, w: number, h: number) => readonly [x: number, y: number]>
 > = {
@@ -13,11 +20,11 @@ const SOURCES: Readonly<
   8: (x, y, w) => [w - 1 - y, x],
 };
 
-/** Turns and mirrors a picture as its EXIF orientation (1 to 8) says; the picture itself for 1 and for no orientation. */
-export function orientPicture(picture: Picture, orientation: number | undefined): Picture {
+/** Turns and mirrors a image as its EXIF orientation (1 to 8) says; the image itself for 1 and for no orientation. */
+export function orientImage(image: Image, orientation: number | undefined): Image {
   const sourceOf = orientation === undefined ? undefined : SOURCES[orientation];
-  if (sourceOf === undefined) return picture;
-  const { width: w, height: h, channels, data } = picture;
+  if (sourceOf === undefined) return image;
+  const { width: w, height: h, channels, data } = image;
   const turned = (orientation as number) >= 5;
   const [width, height] = turned ? [h, w] : [w, h];
   const result = new Uint8Array(data.length);

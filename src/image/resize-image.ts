@@ -1,4 +1,4 @@
-import type { Picture } from './picture.js';
+import type { Image } from './image.js';
 
 /** Fixed-point one of the weights. */
 const ONE = 2048;
@@ -12,15 +12,15 @@ interface Axis {
 }
 
 /**
- * Bilinear resize, bit for bit the one of OpenCV (INTER_LINEAR on 8-bit samples), so that tensors are the original
- * client's to the byte: no antialiasing, neither cropping nor keeping of the aspect ratio (spec: image client,
- * section 5). The picture itself when the size is the same.
+ * Bilinear resize, bit for bit the one of OpenCV (INTER_LINEAR on 8-bit samples), so that tensors are those of
+ * Triton's image_client to the byte: no antialiasing, neither cropping nor keeping of the aspect ratio. The image
+ * itself when the size is the same.
  */
-export function resizePicture(picture: Picture, width: number, height: number): Picture {
-  if (picture.width === width && picture.height === height) return picture;
-  const { channels } = picture;
-  const columns = columnAxis(picture.width, width);
-  const rows = rowAxis(picture.height, height);
+export function resizeImage(image: Image, width: number, height: number): Image {
+  if (image.width === width && image.height === height) return image;
+  const { channels } = image;
+  const columns = columnAxis(image.width, width);
+  const rows = rowAxis(image.height, height);
   const data = new Uint8Array(width * height * channels);
   // The two source rows in use, already resized horizontally; mostly a target row needs one of the last one again.
   let top = new Int32Array(width * channels);
@@ -34,8 +34,8 @@ export function resizePicture(picture: Picture, width: number, height: number): 
       [top, bottom] = [bottom, top];
       [topRow, bottomRow] = [bottomRow, topRow];
     }
-    if (low !== topRow) resizeRow(picture, low, columns, top);
-    if (high !== bottomRow) resizeRow(picture, high, columns, bottom);
+    if (low !== topRow) resizeRow(image, low, columns, top);
+    if (high !== bottomRow) resizeRow(image, high, columns, bottom);
     topRow = low;
     bottomRow = high;
     blendRows(top, bottom, rows.lowWeight[y] as number, rows.highWeight[y] as number, data, y * width * channels);
@@ -72,9 +72,9 @@ function axis(source: number, target: number, atEdges: (position: Position) => P
   const step = 1 / (target / source);
   const clamp = (index: number): number => Math.min(Math.max(index, 0), source - 1);
   for (let i = 0; i < target; i++) {
-    const place = Math.fround((i + 0.5) * step - 0.5);
-    const floor = Math.floor(place);
-    const { index, fraction } = atEdges({ index: floor, fraction: Math.fround(place - floor) });
+    const position = Math.fround((i + 0.5) * step - 0.5);
+    const floor = Math.floor(position);
+    const { index, fraction } = atEdges({ index: floor, fraction: Math.fround(position - floor) });
     result.low[i] = clamp(index);
     result.high[i] = clamp(index + 1);
     result.lowWeight[i] = roundHalfEven(Math.fround(1 - fraction) * ONE);
@@ -90,9 +90,9 @@ function roundHalfEven(value: number): number {
   return floor % 2 === 0 ? floor : floor + 1;
 }
 
-function resizeRow(picture: Picture, row: number, columns: Axis, out: Int32Array): void {
-  const { data, channels } = picture;
-  const start = row * picture.width * channels;
+function resizeRow(image: Image, row: number, columns: Axis, out: Int32Array): void {
+  const { data, channels } = image;
+  const start = row * image.width * channels;
   for (let x = 0, o = 0; o < out.length; x++) {
     const low = start + (columns.low[x] as number) * channels;
     const high = start + (columns.high[x] as number) * channels;

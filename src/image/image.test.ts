@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
-import { orientPicture } from './orient-picture.js';
+import { orientImage } from './image.js';
 
 const data = Uint8Array.from({ length: 3 * 2 * 3 }, (_, i) => i);
 
@@ -12,7 +12,7 @@ for (let orientation = 1; orientation <= 8; orientation++) {
       .png()
       .toBuffer();
     const { data: expected, info } = await sharp(file).autoOrient().raw().toBuffer({ resolveWithObject: true });
-    const turned = orientPicture({ width: 3, height: 2, channels: 3, data }, orientation);
+    const turned = orientImage({ width: 3, height: 2, channels: 3, data }, orientation);
     assert.deepEqual([turned.width, turned.height, ...turned.data], [info.width, info.height, ...expected]);
   });
 }
