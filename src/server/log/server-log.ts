@@ -1,13 +1,12 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import path from 'node:path';
 import { isatty } from 'node:tty';
 import { systemText } from '../../base/files/system-text.js';
 import type { Log } from '../../base/log.js';
 import { jsonString } from '../../protocol/json/write-json.js';
 import { formatPreamble, type LogFormat, type LogLevel } from './format.js';
 import { LineOutput } from './line-output.js';
+import { sourceOf } from './message-sources.js';
 import { LAST_FLUSH_MS, processOutputs } from './process-outputs.js';
-import { SOURCE_NAMES } from './source-names.js';
 import { renderTable } from './table.js';
 
 /** What can be switched while the server runs (and `file`, which cannot). */
@@ -32,7 +31,6 @@ export const defaultLogSettings: LogSettings = {
   file: '',
 };
 
-/** Where text goes; the process's own streams unless a test collects it. */
 /** Where records go that do not go to a file. No call throws or blocks. */
 export interface LogSink {
   stdout(text: string): void;
@@ -60,7 +58,7 @@ export const processSink: LogSink = {
 /** Microseconds between the epoch and the start of the monotonic clock, so that records show microseconds. */
 const EPOCH_US = performance.timeOrigin * 1000;
 
-/** The server's log: the original's record formats, streams and escaping (spec: model repositories, section 8.9). */
+/** The server's log: Triton's record formats, streams and escaping. */
 export class ServerLog implements Log {
   readonly settings: LogSettings;
   readonly #sink: LogSink;
@@ -120,7 +118,7 @@ export class ServerLog implements Log {
   table(columns: readonly string[], rows: readonly (readonly string[])[]): void {
     if (!this.settings.info) return;
     const table = renderTable(columns, rows, this.#sink.width);
-    this.#write('I', `${this.#preamble('I', callerOf(3))}\n${table}\n`);
+    this.#write('I', `${this.#preamble('I', sourceOf(`| ${columns[0]} `))}\n${table}\n`);
   }
 
   plain(line: string): void {
@@ -152,11 +150,11 @@ export class ServerLog implements Log {
 
   #lossLine(count: number, why: string): string {
     const text = `${count} log records could not be written and were dropped: ${systemText({ code: why })}`;
-    return `${this.#preamble('W', 'log.cc:0')}${this.#escape ? jsonString(text) : text}\n`;
+    return `${this.#preamble('W', sourceOf(text))}${this.#escape ? jsonString(text) : text}\n`;
   }
 
   #record(level: LogLevel, message: string): void {
-    this.#write(level, `${this.#preamble(level, callerOf(4))}${this.#escape ? jsonString(message) : message}\n`);
+    this.#write(level, `${this.#preamble(level, sourceOf(message))}${this.#escape ? jsonString(message) : message}\n`);
   }
 
   #preamble(level: LogLevel, source: string): string {
@@ -168,16 +166,4 @@ export class ServerLog implements Log {
     else if (level === 'I') this.#sink.stdout(text);
     else this.#sink.stderr(text);
   }
-}
-
-/** Source file and line of the code that logged: the stack's frame at `depth` (0 = this function). */
-function callerOf(depth: number): string {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = depth + 1;
-  const stack = new Error().stack ?? '';
-  Error.stackTraceLimit = limit;
-  const frame = /([^\s()]+):(\d+):\d+\)?$/.exec(stack.split('\n')[depth] ?? '');
-  if (frame === null) return 'server.cc:0';
-  const file = path.basename(frame[1] as string).replace(/[^\w.-]/g, '_');
-  return `${SOURCE_NAMES[file] ?? file}:${frame[2]}`;
 }

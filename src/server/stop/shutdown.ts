@@ -98,13 +98,11 @@ export async function stopEndpoints(
   return answered;
 }
 
-function reportConnections({ http, grpc }: StoppingEndpoints, log: ServerLog, countDown: CountDown): void {
-  const counts: [number, string][] = [
-    [http?.connectionCount ?? 0, 'HTTP service connections'],
-    [grpc?.connectionCount ?? 0, 'gRPC service connections and inference handlers'],
-  ];
-  for (const [count, what] of counts) {
-    if (count > 0) log.info(`Timeout ${countDown.seconds}: Found ${count} ${what}`);
+function reportConnections({ http, grpc }: StoppingEndpoints, log: ServerLog, { seconds }: CountDown): void {
+  const [httpCount, grpcCount] = [http?.connectionCount ?? 0, grpc?.connectionCount ?? 0];
+  if (httpCount > 0) log.info(`Timeout ${seconds}: Found ${httpCount} HTTP service connections`);
+  if (grpcCount > 0) {
+    log.info(`Timeout ${seconds}: Found ${grpcCount} gRPC service connections and inference handlers`);
   }
 }
 
