@@ -1,3 +1,4 @@
+import type { NamePattern } from '../../base/name-pattern.js';
 import type { InferenceRequest } from '../../contract/request.js';
 import { invalidArg } from '../../protocol/error.js';
 import { isReservedParameter } from '../../protocol/infer/parameters.js';
@@ -8,7 +9,7 @@ import { isReservedParameter } from '../../protocol/infer/parameters.js';
  */
 export function withForwardedHeaders(
   request: InferenceRequest,
-  pattern: RegExp,
+  pattern: NamePattern,
   headers: Iterable<readonly [name: string, value: string]>,
 ): InferenceRequest {
   const added: [string, string][] = [];

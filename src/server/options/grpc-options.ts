@@ -1,3 +1,4 @@
+import type { NamePattern } from '../../base/name-pattern.js';
 import { boolean, byteCount, text, timeoutMs } from '../../base/options/parse-value.js';
 import type { EndpointOptions } from './http-options.js';
 import { BadOption, parseBool, parseInt32, positive } from './parse-value.js';
@@ -14,7 +15,7 @@ export type CompressionLevel = 'none' | 'low' | 'medium' | 'high';
 /** Options of the gRPC front end. Times in milliseconds; 0 = unset for the connection ages. */
 export interface GrpcOptions extends EndpointOptions {
   readonly reusePort: boolean;
-  readonly headerForward: RegExp | undefined;
+  readonly headerForward: NamePattern | undefined;
   readonly restrictions: Restrictions;
   readonly responseCompression: CompressionLevel;
   /** Serve grpc.reflection, so that tools can list the calls. */
@@ -197,7 +198,7 @@ export const GRPC_OPTIONS: readonly ServerOption[] = [
     argument: 'string',
     parse: pattern,
     into: ['grpc', 'headerForward'],
-    help: 'Call metadata whose key this regular expression finds become request parameters.',
+    help: 'Call metadata whose key this regular expression (RE2 syntax) finds become request parameters.',
   }),
   checked({
     name: 'grpc-infer-thread-count',

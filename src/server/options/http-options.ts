@@ -1,3 +1,4 @@
+import type { NamePattern } from '../../base/name-pattern.js';
 import { OptionError } from '../../base/options/option-error.js';
 import { boolean, text, timeoutSeconds } from '../../base/options/parse-value.js';
 import { parseBool, parseInt32, positive } from './parse-value.js';
@@ -17,7 +18,7 @@ export interface EndpointOptions {
 export interface HttpOptions extends EndpointOptions {
   readonly reusePort: boolean;
   /** Request headers whose names match become request parameters; undefined = none. */
-  readonly headerForward: RegExp | undefined;
+  readonly headerForward: NamePattern | undefined;
   /** Bytes; limits the JSON part, JSON tensors, raw bodies and decompressed bodies. */
   readonly maxInputSize: number;
   /** Seconds without progress after which a client is cut that does not send its request, or read its response; 0 = never. */
@@ -87,7 +88,7 @@ export const HTTP_OPTIONS: readonly ServerOption[] = [
     argument: 'string',
     parse: pattern,
     into: ['http', 'headerForward'],
-    help: 'Headers whose name this regular expression finds become request parameters.',
+    help: 'Headers whose name this regular expression (RE2 syntax) finds become request parameters.',
   }),
   checked({
     name: 'http-thread-count',

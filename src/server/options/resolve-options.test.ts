@@ -390,3 +390,15 @@ test('--help and --version count where they stand', () => {
   assert.equal(resolveOptions(['--help', '--nope'], () => {}).kind, 'help');
   assert.equal(resolveOptions(['--nope', '--help'], () => {}).kind, 'error');
 });
+
+test('patterns of header names are RE2; what is wrong with one is said', () => {
+  const { headerForward } = serve('--http-header-forward-pattern=(?-i)^x-(?P<kind>a|b)$').http;
+  assert.deepEqual(
+    [headerForward?.test('x-a'), headerForward?.test('X-A'), headerForward?.test('x-c')],
+    [true, false, false],
+  );
+  assert.match(
+    refusal('--grpc-header-forward-pattern=a(?=b)'),
+    /^Bad option: "--grpc-header-forward-pattern"\.\nInvalid option value\. Got a\(\?=b\), expected a regular expression of RE2: .*\(\?=/,
+  );
+});

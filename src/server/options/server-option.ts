@@ -1,4 +1,5 @@
 /** What an option of `triton serve` is read into, and the kinds of options that only this command has. */
+import { NamePattern } from '../../base/name-pattern.js';
 import { type Option, type OptionsDraft, optionMaker } from '../../base/options/option.js';
 import { BadOption } from './parse-value.js';
 import type { ServerOptions } from './server-options.js';
@@ -75,12 +76,13 @@ export function compatOneOf<T extends string>(
   };
 }
 
-/** A regular expression, found anywhere in a name, in any case; undefined for ''. */
-export function pattern(value: string): RegExp | undefined {
+/** A pattern of names; undefined for ''. */
+export function pattern(value: string): NamePattern | undefined {
   if (value === '') return undefined;
   try {
-    return new RegExp(value.replace(/^\(\?i\)/, ''), 'i');
-  } catch {
-    throw new BadOption(`Invalid option value. Got ${value}, expected a regular expression`);
+    return new NamePattern(value);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new BadOption(`Invalid option value. Got ${value}, expected a regular expression of RE2: ${message}`);
   }
 }
