@@ -6,7 +6,7 @@
  *                                       large-tensor, python, startup-memory, validate
  *   npm run bench -- --seconds 2 --rounds 3
  */
-import '../src/backends/onnxruntime/ort-telemetry.js';
+import '../src/backends/onnxruntime/session/ort-telemetry.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -26,7 +26,7 @@ const result = spawnSync(
     '--test-reporter-destination=stdout',
     ...files,
   ],
-  // What tests load of onnxruntime-node themselves sends nothing either (src/backends/onnxruntime/ort-telemetry.ts).
+  // What tests load of onnxruntime-node themselves sends nothing either (src/backends/onnxruntime/session/ort-telemetry.ts).
   { stdio: 'inherit', env: { ORT_DISABLE_TELEMETRY: '1', ...process.env } },
 );
 process.exit(result.status ?? 1);

@@ -2,8 +2,6 @@
  * The `triton` command: picks the subcommand, loads only what that subcommand needs, and turns every way out into an
  * exit status (never process.exit: instances in worker threads must end by themselves first).
  */
-// First of all: what is set here holds for every thread and process that any command starts.
-import '../backends/onnxruntime/ort-telemetry.js';
 import { type CommandList, runCommand } from './frame/command.js';
 import { SIGPIPE_STATUS, watchOutput } from './frame/watch-output.js';
 

@@ -1,4 +1,4 @@
-import { EXECUTABLE_VARIABLE } from '../backends/python/interpreter.js';
+import { EXECUTABLE_VARIABLE } from '../backends/python/process/interpreter.js';
 import type { Check } from './check.js';
 import { findProgram, type Host, runProgram } from './host.js';
 

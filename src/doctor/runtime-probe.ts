@@ -3,7 +3,7 @@
  * and opens a model with the provider that is named. Prints one line of JSON.
  */
 import { createRequire } from 'node:module';
-import { loadOrtBinding } from '../backends/onnxruntime/ort-binding.js';
+import { loadOrtBinding } from '../backends/onnxruntime/session/ort-binding.js';
 
 const [, , model = '', provider = 'cpu'] = process.argv;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { modelOf } from '../../test/support/repositories/onnx-model.js';
-import { withSessionShapes } from '../backends/onnxruntime/session-shapes.js';
+import { withSessionShapes } from '../backends/onnxruntime/session/session-shapes.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { writePbtxt } from '../modelconfig/pbtxt/write-pbtxt.js';
 import { TritonError } from '../protocol/error.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { block, initializer, integer, node, onnxModel } from '../../test/support/repositories/onnx-builder.js';
-import { OpenSession } from '../backends/onnxruntime/open-session.js';
+import { OpenSession } from '../backends/onnxruntime/session/open-session.js';
 import type { Tensor } from '../protocol/tensor.js';
 import { takeStoredValues } from './stored-values.js';
 

@@ -2,7 +2,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { CATALOGUE } from '../backends/catalogue.js';
-import { describeOnnx } from '../backends/onnxruntime/describe-onnx.js';
+import { describeOnnx } from '../backends/onnxruntime/describe/describe-onnx.js';
 import { silentLog } from '../base/log.js';
 import { throwFirst } from '../contract/fault.js';
 import { defaultMaxBatchSize } from '../modelconfig/complete/default-max-batch-size.js';

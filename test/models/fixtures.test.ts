@@ -1,5 +1,5 @@
 /** The shipped models answer rightly on the bare runtime, and the shipped images are what their names say. */
-import '../../src/backends/onnxruntime/ort-telemetry.js';
+import '../../src/backends/onnxruntime/session/ort-telemetry.js';
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ import { TRITON } from '../support/programs/run-triton.js';
 import { makeRepository } from '../support/repositories/make-repository.js';
 import { node, onnxModel } from '../support/repositories/onnx-builder.js';
 
-const TELEMETRY = path.resolve(import.meta.dirname, '../../src/backends/onnxruntime/ort-telemetry.js');
+const TELEMETRY = path.resolve(import.meta.dirname, '../../src/backends/onnxruntime/session/ort-telemetry.js');
 
 /** An output whose shape the file leaves open: completion asks the runtime. */
 const MODEL = onnxModel({

@@ -12,10 +12,10 @@ import { WireFormatError } from '../../onnx/wire-file.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath } from '../../repository/files/local.js';
 import { modelFileProblem } from '../../repository/load/model-file-problem.js';
-import { checkBinding } from './check-binding.js';
-import { describeOnnx } from './describe-onnx.js';
-import { describeSeconds } from './describe-process.js';
-import { readSessionSettings } from './session-options.js';
+import { describeOnnx } from './describe/describe-onnx.js';
+import { describeSeconds } from './describe/describe-process.js';
+import { checkBinding } from './session/check-binding.js';
+import { readSessionSettings } from './session/session-options.js';
 
 /** Completes and checks one version from its file. */
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {

@@ -6,11 +6,11 @@ import { batchInputTensors } from '../batch/batch-inputs.js';
 import { gatherInputs, gatherOwned } from '../batch/gather.js';
 import { scatterOutputs } from '../batch/scatter.js';
 import { type ScatteredOutput, scatteredOutputs } from '../batch/scattered-outputs.js';
-import type { MainThreadRuns } from './main-thread-runs.js';
-import type { RunResult } from './open-session.js';
-import type { OwnThread } from './own-thread.js';
 import type { Placement } from './placement.js';
-import { type Lane, pool } from './thread-pool.js';
+import type { RunResult } from './session/open-session.js';
+import type { MainThreadRuns } from './threads/main-thread-runs.js';
+import type { OwnThread } from './threads/own-thread.js';
+import { type Lane, pool } from './threads/thread-pool.js';
 
 /** Below this time of a run the way to the thread counts: several batches are then sent ahead. In ns. */
 const SHORT_RUN_NS = 1_000_000;

@@ -15,16 +15,16 @@ import { datatypeOfElementType } from '../../onnx/onnx-types.js';
 import { RunBounds } from '../../onnx/run-bounds.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { checkBinding } from './check-binding.js';
-import { MainThreadRuns } from './main-thread-runs.js';
 import { OnnxInstance } from './onnx-instance.js';
-import { MAX_REWRITTEN_BYTES, type OpenRequest, type SessionInfo } from './open-session.js';
-import { loadOrtBinding } from './ort-binding.js';
-import { OwnThread } from './own-thread.js';
 import { Placement } from './placement.js';
-import { mergeSessionInfo } from './session-info.js';
-import { readSessionSettings, type SessionSettings, sessionOptions } from './session-options.js';
-import { Lane, pool, type SharedModel } from './thread-pool.js';
+import { checkBinding } from './session/check-binding.js';
+import { MAX_REWRITTEN_BYTES, type OpenRequest, type SessionInfo } from './session/open-session.js';
+import { loadOrtBinding } from './session/ort-binding.js';
+import { mergeSessionInfo } from './session/session-info.js';
+import { readSessionSettings, type SessionSettings, sessionOptions } from './session/session-options.js';
+import { MainThreadRuns } from './threads/main-thread-runs.js';
+import { OwnThread } from './threads/own-thread.js';
+import { Lane, pool, type SharedModel } from './threads/thread-pool.js';
 
 /**
  * Models with larger files, weights in other files included, run in threads of their own: in shared ones each thread

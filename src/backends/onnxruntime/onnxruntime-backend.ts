@@ -7,11 +7,11 @@ import { externalFiles, readOnnxFile } from '../../onnx/onnx-file.js';
 import { locateOnnxFile } from '../../onnx/onnx-path.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import { describeSeconds, describeSession } from './describe-process.js';
+import { describeSeconds, describeSession } from './describe/describe-process.js';
 import { OnnxModel } from './onnx-model.js';
-import { mergeSessionInfo } from './session-info.js';
-import { readSessionSettings, sessionOptions } from './session-options.js';
-import { needsRuntimeShapes } from './session-shapes.js';
+import { mergeSessionInfo } from './session/session-info.js';
+import { readSessionSettings, sessionOptions } from './session/session-options.js';
+import { needsRuntimeShapes } from './session/session-shapes.js';
 
 /** Keys of `--backend-config=onnxruntime,<key>=<value>` that are this program's own. */
 export const INLINE_EXECUTION_KEY = 'inline-execution';

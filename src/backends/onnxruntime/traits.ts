@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { BackendTraits } from '../../contract/backend-traits.js';
 import { usableGpus } from './cuda.js';
 // Before any thread or process can load the runtime: whatever uses it has come through the catalogue.
-import './ort-telemetry.js';
+import './session/ort-telemetry.js';
 
 /** ONNX models, on ONNX Runtime. */
 export const onnxruntime: BackendTraits = {

@@ -1,6 +1,6 @@
 import { TritonError } from '../../protocol/error.js';
-import { RESTART_LIMIT_KEY } from './restart-schedule.js';
-import { FRAME_LIMITS, LONGEST_FRAME } from './wire.js';
+import { RESTART_LIMIT_KEY } from './instance/restart-schedule.js';
+import { FRAME_LIMITS, LONGEST_FRAME } from './wire/wire.js';
 
 /** Key of the backend configuration that names the longest frame, in bytes. */
 export const FRAME_LIMIT_KEY = 'max-frame-bytes';

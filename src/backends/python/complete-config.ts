@@ -1,8 +1,8 @@
 import { configFromJson } from '../../modelconfig/json/config-json.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { FrameReader } from './frame-reader.js';
-import type { Interpreter } from './interpreter.js';
-import { type ProcessSettings, PythonProcess } from './python-process.js';
+import type { Interpreter } from './process/interpreter.js';
+import { type ProcessSettings, PythonProcess } from './process/python-process.js';
+import type { FrameReader } from './wire/frame-reader.js';
 
 /**
  * Imports a model in a process of its own and lets it complete its configuration. Rejects with the server's text when the

@@ -8,9 +8,9 @@ import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/files/local.js';
 import { completedConfig } from './complete-config.js';
-import { findInterpreter } from './interpreter.js';
 import { checkModel, InterpreterError } from './model-checks.js';
 import { completeSettings, findSource } from './model-settings.js';
+import { findInterpreter } from './process/interpreter.js';
 
 type Add = (rule: RuleName, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
 

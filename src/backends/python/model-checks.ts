@@ -6,9 +6,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TritonError } from '../../protocol/error.js';
-import type { Interpreter } from './interpreter.js';
-import { cannotStart, needsNumpy, notHealthy, type ProcessSettings } from './python-process.js';
-import { FromModel } from './wire.js';
+import type { Interpreter } from './process/interpreter.js';
+import { cannotStart, needsNumpy, notHealthy, type ProcessSettings } from './process/python-process.js';
+import { FromModel } from './wire/wire.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../../python/check_models.py', import.meta.url));
 

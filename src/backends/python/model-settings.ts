@@ -6,8 +6,8 @@ import { configToJson } from '../../modelconfig/json/config-json.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf } from '../../repository/files/local.js';
-import type { ProcessSettings } from './python-process.js';
-import { LONGEST_FRAME } from './wire.js';
+import type { ProcessSettings } from './process/python-process.js';
+import { LONGEST_FRAME } from './wire/wire.js';
 
 /** Where the class of a model is. */
 export interface ModelSource {

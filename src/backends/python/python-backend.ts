@@ -3,14 +3,14 @@
 import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../../contract/backend.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { checkBackendSettings, frameLimit } from './backend-settings.js';
+import { logRecord } from './calls/log-record.js';
 import { completeConfig } from './complete-config.js';
-import type { FrameReader } from './frame-reader.js';
-import { findInterpreter } from './interpreter.js';
-import { logRecord } from './log-record.js';
+import { PythonInstance } from './instance/python-instance.js';
+import { DEFAULT_RESTART_LIMIT, RESTART_LIMIT_KEY } from './instance/restart-schedule.js';
 import { completeSettings, findSource, serveSettings } from './model-settings.js';
-import { PythonInstance } from './python-instance.js';
-import { DEFAULT_RESTART_LIMIT, RESTART_LIMIT_KEY } from './restart-schedule.js';
-import { FromModel } from './wire.js';
+import { findInterpreter } from './process/interpreter.js';
+import type { FrameReader } from './wire/frame-reader.js';
+import { FromModel } from './wire/wire.js';
 
 /**
  * Makes the backend, or one that is itself a Python model: `folder` then holds the model.py that runs every model of

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CATALOGUE } from '../../backends/catalogue.js';
-import { describeOnnx } from '../../backends/onnxruntime/describe-onnx.js';
+import { describeOnnx } from '../../backends/onnxruntime/describe/describe-onnx.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import { validateModelIO } from '../../modelconfig/rules/validate.js';
 import { checkOnnxAgainstConfig } from '../../onnx/check-config.js';

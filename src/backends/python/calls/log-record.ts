@@ -1,0 +1,16 @@
+import path from 'node:path';
+import type { Log } from '../../../base/log.js';
+import type { FrameReader } from '../wire/frame-reader.js';
+
+const LEVELS = ['info', 'warning', 'error', 'verbose'] as const;
+
+/** Writes a record that a model sent, with the place in the model that wrote it. */
+export function logRecord(log: Log, frame: FrameReader): void {
+  const level = LEVELS[frame.u8()] ?? 'info';
+  const file = frame.text();
+  const line = frame.u32();
+  const message = frame.text();
+  if (log.located !== undefined) log.located(level, `${path.basename(file)}:${line}`, message);
+  else if (level === 'verbose') log.verbose(1, message);
+  else log[level](message);
+}
