@@ -1,22 +1,7 @@
-/**
- * The one error class of the project and its closed set of codes, with the maps between codes, HTTP statuses and
- * gRPC statuses (Triton's `TRITONSERVER_Error_Code` in tritonserver.h).
- */
+/** Errors on the wire: the maps between their codes, HTTP statuses and gRPC statuses. */
+import type { ErrorCodeName } from '../base/error.js';
 
-/** Error codes in the numbering of the server's C API. */
-export const ErrorCode = {
-  UNKNOWN: 0,
-  INTERNAL: 1,
-  NOT_FOUND: 2,
-  INVALID_ARG: 3,
-  UNAVAILABLE: 4,
-  UNSUPPORTED: 5,
-  ALREADY_EXISTS: 6,
-  CANCELLED: 7,
-} as const;
-
-/** Name of an error code. */
-export type ErrorCodeName = keyof typeof ErrorCode;
+export { ErrorCode, type ErrorCodeName, invalidArg, TritonError } from '../base/error.js';
 
 /** gRPC status codes by name (the numbers of the gRPC specification). */
 export const GrpcStatus = {
@@ -39,91 +24,26 @@ export const GrpcStatus = {
   UNAUTHENTICATED: 16,
 } as const;
 
-const HTTP_STATUS: Record<ErrorCodeName, number> = {
-  UNKNOWN: 400,
-  INTERNAL: 500,
-  NOT_FOUND: 404,
-  INVALID_ARG: 400,
-  UNAVAILABLE: 503,
-  UNSUPPORTED: 501,
-  ALREADY_EXISTS: 400,
-  CANCELLED: 400,
+/** The statuses of a response with an error, by its code. */
+const STATUSES: Readonly<Record<ErrorCodeName, { readonly http: number; readonly grpc: number }>> = {
+  UNKNOWN: { http: 400, grpc: GrpcStatus.UNKNOWN },
+  INTERNAL: { http: 500, grpc: GrpcStatus.INTERNAL },
+  NOT_FOUND: { http: 404, grpc: GrpcStatus.NOT_FOUND },
+  INVALID_ARG: { http: 400, grpc: GrpcStatus.INVALID_ARGUMENT },
+  UNAVAILABLE: { http: 503, grpc: GrpcStatus.UNAVAILABLE },
+  UNSUPPORTED: { http: 501, grpc: GrpcStatus.UNIMPLEMENTED },
+  ALREADY_EXISTS: { http: 400, grpc: GrpcStatus.ALREADY_EXISTS },
+  CANCELLED: { http: 400, grpc: GrpcStatus.CANCELLED },
 };
-
-const GRPC_STATUS: Record<ErrorCodeName, number> = {
-  UNKNOWN: GrpcStatus.UNKNOWN,
-  INTERNAL: GrpcStatus.INTERNAL,
-  NOT_FOUND: GrpcStatus.NOT_FOUND,
-  INVALID_ARG: GrpcStatus.INVALID_ARGUMENT,
-  UNAVAILABLE: GrpcStatus.UNAVAILABLE,
-  UNSUPPORTED: GrpcStatus.UNIMPLEMENTED,
-  ALREADY_EXISTS: GrpcStatus.ALREADY_EXISTS,
-  CANCELLED: GrpcStatus.CANCELLED,
-};
-
-/** The words printed before a message, as in `Invalid argument: <message>`; CANCELLED has none in Triton. */
-const CODE_TEXT: Record<ErrorCodeName, string> = {
-  UNKNOWN: 'Unknown',
-  INTERNAL: 'Internal',
-  NOT_FOUND: 'Not found',
-  INVALID_ARG: 'Invalid argument',
-  UNAVAILABLE: 'Unavailable',
-  UNSUPPORTED: 'Unsupported',
-  ALREADY_EXISTS: 'Already exists',
-  CANCELLED: '<invalid code>',
-};
-
-/** An expected failure with one of the protocol's codes. `message` is what clients see, to the letter. */
-export class TritonError extends Error {
-  override readonly name = 'TritonError';
-  readonly code: ErrorCodeName;
-  /** HTTP or gRPC status as received, where a client read this error off the wire. */
-  readonly status: number | undefined;
-  /** Id of the request that failed, where it is known. */
-  readonly requestId: string | undefined;
-
-  constructor(
-    code: ErrorCodeName,
-    message: string,
-    options?: { cause?: unknown; status?: number; requestId?: string },
-  ) {
-    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-    this.status = options?.status;
-    this.requestId = options?.requestId;
-  }
-
-  /** `Invalid argument: <message>`: the form in logs and in state reasons. */
-  toStatusText(): string {
-    return `${CODE_TEXT[this.code]}: ${this.message}`;
-  }
-
-  /** The words of the code alone, as in `creating server: Internal - <message>`. */
-  get codeText(): string {
-    return CODE_TEXT[this.code];
-  }
-
-  /** Turns anything thrown into a TritonError; what is not one already becomes INTERNAL with its message. */
-  static from(reason: unknown): TritonError {
-    if (reason instanceof TritonError) return reason;
-    if (reason instanceof Error) return new TritonError('INTERNAL', reason.message, { cause: reason });
-    return new TritonError('INTERNAL', String(reason), { cause: reason });
-  }
-}
-
-/** Shorthand for the most frequent kind of error. */
-export function invalidArg(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
-}
 
 /** HTTP status of a response with an error code. */
 export function httpStatusOf(code: ErrorCodeName): number {
-  return HTTP_STATUS[code];
+  return STATUSES[code].http;
 }
 
 /** gRPC status of a response with an error code. */
 export function grpcStatusOf(code: ErrorCodeName): number {
-  return GRPC_STATUS[code];
+  return STATUSES[code].grpc;
 }
 
 /** Error code that a client reads back from an HTTP status (the first of those that share it). */

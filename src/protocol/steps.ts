@@ -18,7 +18,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Thrown by `inTurns` when nobody wants the result any more. */
+/** Thrown by `inTurns` when nobody wants the result any more: not a failure, so not a TritonError. */
 export class Abandoned extends Error {}
 
 interface Job {

@@ -36,13 +36,21 @@ export interface RunningServer {
 }
 
 /** Why a server did not start. `message` is what goes to stderr after the log, '' when the log says it all. */
-export class ServerStartError extends Error {
+export class ServerStartError extends TritonError {
   override readonly name = 'ServerStartError';
+
+  constructor(message: string, options?: { cause: unknown }) {
+    super('INTERNAL', message, options);
+  }
 }
 
 /** The start ended because a stop was asked for meanwhile; nothing of it is left. */
-export class ServerStopped extends Error {
+export class ServerStopped extends TritonError {
   override readonly name = 'ServerStopped';
+
+  constructor() {
+    super('CANCELLED', 'the server was asked to stop before it was ready');
+  }
 }
 
 /**
@@ -64,7 +72,7 @@ export async function startServer(
   if (request?.countDown !== undefined) {
     await stopEngine(engine, log, request.countDown);
     log.close();
-    throw new ServerStopped('the server was asked to stop before it was ready');
+    throw new ServerStopped();
   }
   const created = engine.hasRepository;
   if (created) logEngineTables(log, engine);

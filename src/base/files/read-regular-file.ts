@@ -7,7 +7,8 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 
 /**
  * The path does not name a regular file (`code` is `ENOTREG`), or the file is larger than its reader allows (`EFBIG`).
- * The message names the path, what is there, and the bound.
+ * The message names the path, what is there, and the bound. In shape it is an error of the system, with `code` and `path`:
+ * who reads files handles both alike, and says with a TritonError what it means.
  */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';

@@ -1,12 +1,14 @@
+import { TritonError } from '../error.js';
+
 /** A command line that cannot be used, in words of our own. */
-export class OptionError extends Error {
+export class OptionError extends TritonError {
   /** `message`: what is wrong, with the value given and what is allowed, without an end of sentence. */
   constructor(
     message: string,
     /** Name of the option as in messages; undefined = the one that is being read. */
     readonly option?: string,
   ) {
-    super(message);
+    super('INVALID_ARG', message);
   }
 }
 

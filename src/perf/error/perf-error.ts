@@ -1,4 +1,6 @@
-/** Exit statuses of `triton perf` (spec of the load generator, section 1). */
+import { TritonError } from '../../base/error.js';
+
+/** Exit statuses of `triton perf` (perf_analyzer's). */
 export const PerfExit = {
   SUCCESS: 0,
   /** The only level of a sweep was not stable. */
@@ -12,7 +14,7 @@ export const PerfExit = {
 } as const;
 
 /** A failure that ends a measurement. `message` is what is printed to stderr (a line end follows it). */
-export class PerfError extends Error {
+export class PerfError extends TritonError {
   override readonly name = 'PerfError';
   /** Exit status of the program. */
   readonly exit: number;
@@ -22,7 +24,7 @@ export class PerfError extends Error {
   readonly emptyLines: number;
 
   constructor(message: string, options: { exit?: number; usage?: boolean; emptyLines?: number } = {}) {
-    super(message);
+    super('INTERNAL', message);
     this.exit = options.exit ?? PerfExit.GENERIC;
     this.usage = options.usage ?? false;
     this.emptyLines = options.emptyLines ?? 1;

@@ -113,7 +113,7 @@ function readSome(elements: ElementCursor, read: ElementReader, from: number, co
   return index;
 }
 
-/** Thrown when the data end before the shape is filled: the message has another beginning than those of the others. */
+/** Thrown when the data end before the shape is filled. The caller, who knows the tensor's name, makes the TritonError of it. */
 export class TooFewElements extends Error {}
 
 /** The wire form of a BYTES tensor from an array of strings; their number is not compared with the shape. */

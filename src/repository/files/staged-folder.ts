@@ -6,13 +6,14 @@ import { createReadStream, createWriteStream, renameSync, rmdirSync, rmSync } fr
 import { access, constants, copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { TritonError } from '../../base/error.js';
 import { makeDirectories } from '../../base/files/make-directories.js';
 
 /** Thrown when a signal ended the work; nothing was left behind. */
-export class Interrupted extends Error {
+export class Interrupted extends TritonError {
   override readonly name = 'Interrupted';
   constructor(readonly signalName: NodeJS.Signals) {
-    super(`interrupted by ${signalName}; nothing was made`);
+    super('CANCELLED', `interrupted by ${signalName}; nothing was made`);
   }
 }
 

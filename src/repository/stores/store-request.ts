@@ -13,7 +13,7 @@ export interface StoreCall {
   readonly body?: string;
 }
 
-/** A store refused, or could not be reached. */
+/** A store refused, or could not be reached. It leaves no store: each turns it into a TritonError in Triton's words. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   /**

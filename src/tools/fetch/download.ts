@@ -33,7 +33,7 @@ const MAX_REDIRECTIONS = 20;
 
 const DELAYS_MS = [500, 1000, 2000, 4000] as const;
 
-/** A failure after which another attempt makes sense. */
+/** A failure after which another attempt makes sense; it never leaves this file. */
 class Interruption extends Error {}
 
 /**
