@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { SIMPLE_HTTP_HEADER, SIMPLE_OUTPUT } from './simple-answer.js';
+import { SIMPLE_HTTP_HEADER, SIMPLE_OUTPUT } from './simple-response.js';
 
 /** A running reference server. */
 export interface BareServer {

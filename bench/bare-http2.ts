@@ -2,7 +2,7 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import type { BareServer } from './bare-http.js';
-import { SIMPLE_GRPC_MESSAGE } from './simple-answer.js';
+import { SIMPLE_GRPC_MESSAGE } from './simple-response.js';
 
 /**
  * The reference for gRPC: a bare node:http2 server that reads an inference request as the real one must (body, message

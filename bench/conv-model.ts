@@ -7,13 +7,13 @@ export interface ConvModel {
   readonly layers: number;
 }
 
-/** Shape of one picture, without the batch dimension. */
+/** Shape of one image, without the batch dimension. */
 export function pictureShape({ size }: ConvModel): [number, number, number] {
   return [3, size, size];
 }
 
 /**
- * An ONNX file that batches: `x` FP32 [-1,3,size,size] through 3x3 convolutions with ReLU, averaged over the picture to `y`
+ * An ONNX file that batches: `x` FP32 [-1,3,size,size] through 3x3 convolutions with ReLU, averaged over the image to `y`
  * FP32 [-1,channels]. The weights are a fixed pattern.
  */
 export function convModel(model: ConvModel): Uint8Array {

@@ -7,10 +7,10 @@ import { HpackEncoder } from '../src/transport/http2/hpack/encoder.js';
 import type { HeaderField } from '../src/transport/http2/hpack/static-table.js';
 import { startBareHttp } from './bare-http.js';
 import { startBareHttp2 } from './bare-http2.js';
-import { SIMPLE_GRPC_MESSAGE, SIMPLE_HTTP_HEADER, SIMPLE_OUTPUT } from './simple-answer.js';
+import { SIMPLE_GRPC_MESSAGE, SIMPLE_HTTP_HEADER, SIMPLE_OUTPUT } from './simple-response.js';
 
 /**
- * Compares our connections with node:http and node:http2: every server in a process of its own answers the same fixed
+ * Compares our connections with node:http and node:http2: every server in a process of its own sends the same fixed
  * bytes to the same client, which writes prepared bytes to raw sockets. Run: node dist/bench/transport.js [seconds]
  */
 

@@ -1,4 +1,4 @@
-// The main job on the shipped fixtures: a model repository is made, the server comes up on free ports, pictures are
+// The main job on the shipped fixtures: a model repository is made, the server comes up on free ports, images are
 // classified, the model is measured, the server is stopped. Every command is shown as a person would type it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -6,7 +6,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
 const MAX_FRAME = 16384;
-/** Windows that no answer of a run fills: the generator never has to replenish a stream's window. */
+/** Windows that no response of a run fills: the generator never has to replenish a stream's window. */
 const WINDOW = 0x7fff0000;
 
 interface BlockedCall {
@@ -17,7 +17,7 @@ interface BlockedCall {
 
 /**
  * One HTTP/2 connection that carries prepared unary gRPC calls, several at once. Its HPACK blocks use literals without
- * indexing only, so they are the same bytes every time; of the answers it looks at frame types and END_STREAM, and at
+ * indexing only, so they are the same bytes every time; of the responses it looks at frame types and END_STREAM, and at
  * the size of DATA. Just enough of HTTP/2 to load a server, with as little work as possible.
  */
 export class GrpcLane {
@@ -159,7 +159,7 @@ export class GrpcLane {
     }
   }
 
-  /** An answer without any DATA is an error of the server (trailers only): no valid call of a run ends so. */
+  /** A response without any DATA is an error of the server (trailers only): no valid call of a run ends so. */
   #end(stream: number): void {
     if (!this.#dataBytes.delete(stream)) throw new Error('the server refused a call (trailers without a message)');
     this.#onAnswer();

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-/** Receives the time at which an answer is complete. Throws to end the run. */
+/** Receives the time at which a response is complete. Throws to end the run. */
 export type OnAnswer = () => void;
 
 /**
- * One keep-alive HTTP connection with one prepared request on it at a time. It reads no more of an answer than it
+ * One keep-alive HTTP connection with one prepared request on it at a time. It reads no more of a response than it
  * must (status, Content-Length), so that the generator costs little beside the server under test.
  */
 export class HttpLane {

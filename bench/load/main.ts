@@ -14,7 +14,7 @@ const CALLS_PER_CHANNEL = 6;
 
 const MAX_THREADS = 4;
 
-/** One thread stops after so many, should a run be that long. */
+/** One thread stops after that many, should a run be that long. */
 const MOST_REQUESTS = 2_000_000;
 
 /** What one thread measured: latencies in us. */

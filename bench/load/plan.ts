@@ -9,7 +9,7 @@ export interface LoadPlan {
   /** File with the request body (HTTP) or the message (gRPC). */
   readonly bodyFile: string;
   readonly concurrency: number;
-  /** Ends after so long, or after so many requests. */
+  /** Ends after that time, or after that many requests. */
   readonly seconds: number;
   readonly requests?: number;
 }

@@ -99,7 +99,7 @@ async function batcherCost(context: BenchContext): Promise<Row> {
   };
 }
 
-/** Microseconds per request from the queue to the answer. */
+/** Microseconds per request from the queue to the response. */
 async function costOf(batching: string): Promise<number> {
   const { config: read } = readPbtxt(`name: "m" backend: "none" max_batch_size: ${MAX_BATCH} ${batching}
     input { name: "x" data_type: TYPE_FP32 dims: [4] } output { name: "y" data_type: TYPE_FP32 dims: [4] }`);

@@ -1,6 +1,6 @@
 /** What every row gets. */
 export interface BenchContext {
-  /** A scratch folder that is removed afterwards. */
+  /** A scratch directory that is removed afterwards. */
   readonly folder: string;
   /** Rounds of alternating runs, and seconds of each. */
   readonly rounds: number;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { alternate, compare, type Measured, median } from '../measure.js';
-import { hasOriginal, originalPython, startOriginal } from '../original.js';
+import { hasNvidiaServer, nvidiaPython, startNvidiaServer } from '../nvidia-server.js';
 import { childrenOf, type ServerProcess, startTriton } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
 import { callPlans } from './simple.js';
@@ -32,12 +32,12 @@ const SIZES = [
 ] as const;
 
 /**
- * A Python model that returns its input, in this server and in the original: the same model.py, the same client, in
- * turns; and the memory of an instance's process. Without the original there are no such rows.
+ * A Python model that returns its input, in this server and in NVIDIA's: the same model.py, the same client, in
+ * turns; and the memory of an instance's process. Without NVIDIA's server there are no such rows.
  */
 export async function pythonRows(context: BenchContext): Promise<Row[]> {
-  if (!hasOriginal()) {
-    console.error('bench: SKIPPED the rows of Python models, the original to compare with is not here');
+  if (!hasNvidiaServer()) {
+    console.error("bench: SKIPPED the rows of Python models: NVIDIA's server, to compare with, is not here");
     return [];
   }
   const repository = path.join(context.folder, 'python');
@@ -45,10 +45,10 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
   mkdirSync(path.join(folder, '1'), { recursive: true });
   writeFileSync(path.join(folder, 'config.pbtxt'), CONFIG);
   writeFileSync(path.join(folder, '1/model.py'), MODEL);
-  const triton = await startTriton(repository, [`--backend-config=python,python-executable=${originalPython()}`]);
-  const original = await startOriginal(repository);
+  const triton = await startTriton(repository, [`--backend-config=python,python-executable=${nvidiaPython()}`]);
+  const nvidia = await startNvidiaServer(repository);
   try {
-    const rows: Row[] = [memoryRow('idle', triton, original)];
+    const rows: Row[] = [memoryRow('idle', triton, nvidia)];
     const ratios: number[] = [];
     for (const [name, elements] of SIZES) {
       const data = new Uint8Array(Float32Array.from({ length: elements }, (_, i) => i).buffer);
@@ -56,7 +56,7 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
       for (const concurrency of [1, 8]) {
         const plans = callPlans(context, { modelName: 'python_identity', inputs }, concurrency);
         for (const protocol of ['http', 'grpc'] as const) {
-          const contestants = [triton, original].map((server) => {
+          const contestants = [triton, nvidia].map((server) => {
             const port = protocol === 'http' ? server.httpPort : server.grpcPort;
             return { name: protocol, server, plan: { ...plans[protocol], port } };
           });
@@ -69,7 +69,7 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
           const row = {
             what: `Python identity ${name} ${protocol}, concurrency ${concurrency}`,
             ours: figures(ours, result.ours),
-            reference: `original: ${figures(theirs, result.theirs)}`,
+            reference: `NVIDIA's server: ${figures(theirs, result.theirs)}`,
             ratio: result.ratio.toFixed(2),
             target: '>= 1.00',
           };
@@ -80,21 +80,21 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
     }
     const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
     rows.push({ what: 'geometric mean', ours: '', reference: '', ratio: mean.toFixed(2), target: '>= 1.30' });
-    rows.push(memoryRow('after the runs', triton, original));
+    rows.push(memoryRow('after the runs', triton, nvidia));
     return rows;
   } finally {
-    await Promise.all([triton.stop(), original.stop()]);
+    await Promise.all([triton.stop(), nvidia.stop()]);
   }
 }
 
 /** Memory of the process of one instance: resident, and its share of what it has in common with other processes. */
-function memoryRow(when: string, triton: ServerProcess, original: ServerProcess): Row {
-  const [ours, theirs] = [triton, original].map(instanceMemory) as [Memory, Memory];
+function memoryRow(when: string, triton: ServerProcess, nvidia: ServerProcess): Row {
+  const [ours, theirs] = [triton, nvidia].map(instanceMemory) as [Memory, Memory];
   const text = ({ rss, pss }: Memory): string => `${rss.toFixed(1)} / ${pss.toFixed(1)} MiB`;
   return {
     what: `process of an instance ${when}, RSS / PSS`,
     ours: text(ours),
-    reference: `original's stub: ${text(theirs)}`,
+    reference: `NVIDIA's stub: ${text(theirs)}`,
     ratio: (ours.pss / theirs.pss).toFixed(2),
     target: '',
   };

@@ -25,7 +25,7 @@ const DATA = new Uint8Array(Int32Array.of(1).buffer);
 
 /**
  * Sequences of eight requests beside dynamic batching, both on the built-in identity backend, so that the schedulers are
- * what is seen: requests per second inside the engine, 16 clients that wait for each answer.
+ * what is seen: requests per second inside the engine, 16 clients that wait for each response.
  */
 export async function sequenceRows(context: BenchContext): Promise<Row[]> {
   const engine = await startEngine(path.join(context.folder, 'sequences'));

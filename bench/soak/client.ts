@@ -18,7 +18,7 @@ export interface Ask {
   readonly rows?: number;
   readonly first?: number;
   readonly parameters?: Readonly<Record<string, number | boolean>>;
-  /** Gives up after so many ms (gRPC only). */
+  /** Gives up after that many ms (gRPC only). */
   readonly cancelAfterMs?: number;
 }
 
@@ -62,7 +62,7 @@ export class SoakClient {
     return { ok: true, text: '' };
   }
 
-  /** A request with several answers, over `generate_stream`. */
+  /** A request with several responses, over `generate_stream`. */
   async stream(model: string, count: number): Promise<Outcome> {
     const { status, text } = await this.http(`/v2/models/${model}/generate_stream`, { IN: [count, 0, 0, 0] });
     return { ok: status === 200, text: status === 200 ? '' : text, answers: text.split('data: ').length - 1 };

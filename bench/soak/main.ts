@@ -6,7 +6,7 @@
  * anything of that is not so.
  *
  *   npm run soak -- --minutes 10
- *   npm run soak -- --responses 10000000           until so many responses have named their request
+ *   npm run soak -- --responses 10000000           until N responses have named their request
  *   npm run soak -- --minutes 1 --share 0.1        with a tenth of the connections
  *   npm run soak -- --python /usr/bin/python3      needs numpy; without it the Python models are left out
  */
@@ -109,7 +109,7 @@ async function patient(): Promise<void> {
   else await tallies.count('patient', 1, client.infer('patient', { parameters: { priority: pick(0, 3) } }));
 }
 
-/** Its statistics begin anew with every load, so only the answers are looked at. */
+/** Its statistics begin again with every load, so only the responses are looked at. */
 async function reload(): Promise<void> {
   const call = async (what: string, body: object): Promise<void> => {
     const { status, text } = await client.http(`/v2/repository/models/reload/${what}`, body);
@@ -170,7 +170,7 @@ clearInterval(watch);
 const named = describeNaming(naming);
 problems.push(...named.problems);
 
-// Statistics are written after the answer has gone out.
+// Statistics are written after the response has gone out.
 await delay(500);
 const metrics = await client.metrics(server.metricsPort);
 const counted = names.filter((name) => !['reload', 'member', 'repeat'].includes(name));

@@ -70,7 +70,7 @@ export const PYTHON_MODELS: Readonly<Record<string, readonly [config: string, co
       default_queue_policy { default_timeout_microseconds: 8000 } }`,
     SLOW,
   ],
-  /** Several answers to a request. */
+  /** Several responses to a request. */
   repeat: [`${PYTHON} ${ONE} model_transaction_policy { decoupled: true }`, DECOUPLED],
 };
 

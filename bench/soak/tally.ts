@@ -98,7 +98,7 @@ export function differences(model: string, tally: Tally, statistics: string, met
       batches.reduce((sum, b) => sum + b.compute_infer.count, 0),
       stats.execution_count,
     );
-    // Rows between the sequences of a batch that have no request are executed too, but are no inferences.
+    // Rows between the sequences of a batch that have no request are executed too, but are not inferences.
     const rowsRun = batches.reduce((sum, b) => sum + b.batch_size * b.compute_infer.count, 0);
     if (rowsRun < stats.inference_count || model !== 'direct')
       expect('rows by batch size', rowsRun, stats.inference_count);

@@ -9,7 +9,7 @@ export interface Target {
   readonly going: () => boolean;
   /** Counts what was sent: requests, frames or connections. */
   sent(count?: number): void;
-  /** A connection that is cut at the end of the attack, if it lives so long. Errors of it are no news: the server may cut it. */
+  /** A connection that is cut at the end of the attack, if it lives so long. Errors of it are expected: the server may cut it. */
   connect(port: number, options?: Omit<net.TcpNetConnectOpts, 'port'>): Promise<net.Socket>;
 }
 
@@ -89,7 +89,7 @@ export async function untilClosed(target: Target, socket: net.Socket): Promise<v
   while (target.going() && !socket.destroyed && !socket.readableEnded) await pause(5);
 }
 
-/** Repeats rounds on so many lanes at a time until the attack is over. */
+/** Repeats rounds on N lanes at a time until the attack is over. */
 export async function lanes(target: Target, count: number, round: (lane: number) => Promise<void>): Promise<void> {
   const lane = async (number: number): Promise<void> => {
     while (target.going()) {

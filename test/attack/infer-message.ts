@@ -2,7 +2,7 @@ import { toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import * as service from '../../src/protocol/proto/service/service.js';
 
-/** An encoded inference request with one INT32 input of so many elements. */
+/** An encoded inference request with one INT32 input of N elements. */
 export function inferMessage(
   model: string,
   elements = 4,

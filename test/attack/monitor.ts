@@ -89,7 +89,7 @@ export class Monitor {
 
   /**
    * How long the main threads of the server and of this process have waited for a core so far, in ms: what the machine's other work
-   * costs is no fault of the server.
+   * costs is not a fault of the server.
    */
   #waitedMs(): number {
     return [this.server.pid, process.pid].reduce((sum, pid) => sum + runQueueMs(pid), 0);

@@ -9,7 +9,7 @@ import type { ServerUnderAttack } from './server-under-attack.js';
 
 /** What must hold. */
 export interface Bounds {
-  /** A health check takes at most so many ms. */
+  /** A health check takes at most that many ms. */
   readonly healthMs: number;
   /** Resident memory in MiB. */
   readonly residentMiB: number;
@@ -37,7 +37,7 @@ export interface Outcome {
   readonly faults: readonly string[];
 }
 
-/** Attacks for so many seconds and looks at what becomes of the server and of the others. */
+/** Attacks for N seconds and looks at what becomes of the server and of the others. */
 export async function runAttack(
   attack: Attack,
   server: ServerUnderAttack,
@@ -111,7 +111,7 @@ async function pendingRequests(port: number): Promise<number> {
     const count = counts.reduce((sum, [, value]) => sum + Number(value), 0);
     return count <= 2 ? 0 : count;
   } catch {
-    return -1; // no answer: the health checks say so too
+    return -1; // no response: the health checks say so too
   }
 }
 

@@ -70,7 +70,7 @@ export class ServerUnderAttack {
     return { resident: of('VmRSS'), peak: of('VmHWM') };
   }
 
-  /** From now on the peak is counted anew. */
+  /** From now on the peak is counted from the start. */
   forgetPeak(): void {
     try {
       writeFileSync(`/proc/${this.pid}/clear_refs`, '5');
@@ -100,7 +100,7 @@ export class ServerUnderAttack {
     this.child.kill('SIGKILL');
   }
 
-  /** Ends it as a service manager does: SIGTERM, and SIGKILL after so many seconds. Resolves to the seconds that it took. */
+  /** Ends it as a service manager does: SIGTERM, and SIGKILL after N seconds. Resolves to the seconds that it took. */
   async stop(seconds: number): Promise<number> {
     const begin = performance.now();
     this.child.kill('SIGTERM');

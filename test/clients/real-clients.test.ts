@@ -1,5 +1,5 @@
 /**
- * NVIDIA's client library, unmodified, all four transports: every call's answer is compared with what the models must
+ * NVIDIA's client library, unmodified, all four transports: every call's response is compared with what the models must
  * answer. The checks are Python programs beside this file.
  */
 import assert from 'node:assert/strict';

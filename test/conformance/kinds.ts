@@ -7,9 +7,9 @@ export type Verdict = 'passed' | 'failed' | 'skipped';
 /** Verdicts by case name. */
 export type Verdicts = ReadonlyMap<string, Verdict>;
 
-/** Folders and commands that the kinds fill into the runners' command lines. */
+/** Directories and commands that the kinds fill into the runners' command lines. */
 export interface Places {
-  /** Folder of the recordings with their runners. */
+  /** Directory of the recordings with their runners. */
   readonly recordings: string;
   /** `node .../bin/triton.js`, quoted for the runners' shell-like splitting. */
   readonly triton: string;

@@ -1,5 +1,5 @@
 /**
- * Compares the program with recordings of the original, through the runners that lie beside them, and with the lists of
+ * Compares the program with recordings of NVIDIA's server, through the runners that lie beside them, and with the lists of
  * cases that are expected to pass (expected/KIND.txt; they only grow).
  *
  *   npm run conformance                 everything but the slow kinds
@@ -39,7 +39,9 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   const recordings = process.env['TRITON_RECORDINGS'] ?? path.join(ROOT, '../shared/recordings');
   if (!existsSync(recordings)) {
-    console.error(`conformance: SKIPPED, no recordings at ${recordings} (set TRITON_RECORDINGS to their folder)`);
+    console.error(
+      `conformance: SKIPPED: the recorded responses of NVIDIA's server are not part of this project and not at ${recordings}; TRITON_RECORDINGS names their directory`,
+    );
     return process.env['CI'] === 'true' ? 1 : 0;
   }
   const kinds = KINDS.filter((k) => (options.all || !k.slow || options.only) && k.name.includes(options.only ?? ''));

@@ -1,4 +1,4 @@
-/** Does what a page says, as a reader would: in one folder, with one server at a time, but on free ports. */
+/** Does what a page says, as a reader would: in one directory, with one server at a time, but on free ports. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export class PageSession {
     } else check(await this.#shell(await this.#relocated(text)), text, status);
   }
 
-  /** Ends the server and removes the folder. */
+  /** Ends the server and removes the directory. */
   async end(): Promise<void> {
     await this.#stopServer();
     this.#directory.remove();

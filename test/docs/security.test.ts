@@ -14,7 +14,7 @@ const OPTION_TABLE = TABLE.map(({ name, help, ...rest }) => ({
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../../docs/security.md'), 'utf8');
 
-/** Options with a bound in their help that is no defence: what they limit is the models' or the operator's own. */
+/** Options with a bound in their help that is not a defence: what they limit is the models' or the operator's own. */
 const NO_DEFENCE = new Set([
   'model-load-gpu-limit',
   'rate-limit',

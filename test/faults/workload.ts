@@ -5,7 +5,7 @@ import { inferMessage } from '../attack/infer-message.js';
 import type { ServerUnderAttack } from '../attack/server-under-attack.js';
 import { Random } from '../fuzz/random.js';
 import { TestGrpcClient } from '../support/wire/grpc-client.js';
-import { type HttpAnswer, httpRequest } from '../support/wire/http-request.js';
+import { type HttpResponse, httpRequest } from '../support/wire/http-request.js';
 
 /** No call may take longer: it is answered, refused or cut. */
 const HANG_MS = 40_000;
@@ -76,7 +76,7 @@ export class Workload {
   }
 
   /** Undefined when the connection was cut, which an injected fault may do. */
-  async #call(method: string, target: string, body?: string): Promise<HttpAnswer | undefined> {
+  async #call(method: string, target: string, body?: string): Promise<HttpResponse | undefined> {
     const hung = delay(HANG_MS, 'hung' as const, { ref: false });
     const response = await Promise.race([
       httpRequest(this.server.httpPort, method, target, body).catch(() => undefined),

@@ -1,6 +1,6 @@
 /**
  * Both front ends and both codecs under broken input: a real server, real sockets. `FUZZ_RUNS=1000000 npm test -- fuzz`
- * sends so many inputs to each front end; a failure names the seed (`FUZZ_SEED`) that brings it back.
+ * sends that many inputs to each front end; a failure names the seed (`FUZZ_SEED`) that brings it back.
  */
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -39,10 +39,10 @@ after(async () => {
   repository.remove();
 });
 
-/** One input and what must hold for the answer. */
+/** One input and what must hold for the response. */
 interface Input {
   readonly bytes: Uint8Array;
-  /** Whether the answer is whole: only then is the connection closed. Absent: closed for writing behind the input. */
+  /** Whether the response is whole: only then is the connection closed. Absent: closed for writing behind the input. */
   readonly isWhole?: (answer: Buffer) => boolean;
   check(answer: Buffer): void;
 }
@@ -60,7 +60,7 @@ function exchange(port: number, { bytes, isWhole }: Input): Promise<Buffer> {
       received.push(chunk);
       if (isWhole?.(Buffer.concat(received))) socket.destroy();
     });
-    // A server that closes while we still send resets the connection: that is an answer too.
+    // A server that closes while we still send resets the connection: that is a response too.
     socket.on('error', () => {});
     socket.on('end', () => socket.destroy());
     socket.on('close', () => {
@@ -72,7 +72,7 @@ function exchange(port: number, { bytes, isWhole }: Input): Promise<Buffer> {
   });
 }
 
-/** Runs inputs on several connections at a time; what goes wrong is told with its input. */
+/** Runs inputs on several connections at a time; what goes wrong is reported with its input. */
 async function fuzz(
   runs: number,
   input: (random: Random) => { bytes: Buffer; check(answer: Buffer): void },
@@ -107,7 +107,7 @@ function memoryInUse(): number {
   return heapUsed + external;
 }
 
-test('HTTP/1.1: every input ends in answers and a closed connection', LONG, async () => {
+test('HTTP/1.1: every input ends in responses and a closed connection', LONG, async () => {
   const before = memoryInUse();
   await fuzz(
     RUNS,
@@ -179,7 +179,7 @@ test('gRPC: every call with a broken message is ended', LONG, async () => {
   assertSettled(before);
 });
 
-test('HTTP/2: broken frames end in answers or a closed connection', LONG, async () => {
+test('HTTP/2: broken frames end in responses or a closed connection', LONG, async () => {
   const before = memoryInUse();
   const seeds = [
     ...INFER_MESSAGES.map((message) => call(1, `${service.SERVICE_PATH}ModelInfer`, message)),
@@ -204,7 +204,7 @@ test('HTTP/2: broken frames end in answers or a closed connection', LONG, async 
   assertSettled(before);
 });
 
-/** Memory is back to where it was, give or take what caches and the collector keep; told only where it can be known. */
+/** Memory is back to where it was, give or take what caches and the collector keep; checked only where it can be known. */
 function assertSettled(before: number): void {
   if (globalThis.gc === undefined) return;
   const grown = memoryInUse() - before;

@@ -158,7 +158,7 @@ class TritonPythonModel:
         return answers
 `;
 
-/** Sends as many responses as it is told and notes in a file how many have gone out. */
+/** Sends as many responses as its request says and notes in a file how many have gone out. */
 const PRODUCER = `import os
 import numpy as np
 import triton_python_backend_utils as pb_utils

@@ -1,4 +1,4 @@
-/** The modes of model management, with real servers and the project's own clients (spec: model repository, section 8). */
+/** The modes of model management, with real servers and the project's own clients. */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -262,7 +262,7 @@ suite('mode explicit', () => {
     });
   });
 
-  test(`no request is lost while a model is loaded anew ${RELOADS} times`, { timeout: 600_000 }, async () => {
+  test(`no request is lost while a model is loaded again ${RELOADS} times`, { timeout: 600_000 }, async () => {
     const config = readFileSync(path.join(FIXTURES, 'simple/config.pbtxt'), 'utf8');
     const files = {
       'simple/config.pbtxt': config,
@@ -303,7 +303,7 @@ suite('mode explicit', () => {
 suite('mode poll', () => {
   const POLL = ['--model-control-mode=poll', '--repository-poll-secs=1'];
 
-  test('models come, change, break, are mended and go', { timeout: 120_000 }, async () => {
+  test('models come, change, break, are repaired and go', { timeout: 120_000 }, async () => {
     const files = { ...identityModel('a', TENSORS), ...ensembleFiles('e', 'a') };
     await withServer(files, POLL, async ({ server, clients, write, remove, repository }) => {
       const [client] = clients as [InferenceServerClient];
@@ -365,7 +365,7 @@ suite('mode poll', () => {
     }
   });
 
-  test('a hidden folder is warned of once', async () => {
+  test('a hidden directory is warned of once', async () => {
     const files = { ...identityModel('a', TENSORS), 'lost+found/.keep': '' };
     await withServer(files, [...POLL, '--exit-on-error=false'], async ({ server, clients }) => {
       await server.logged("Poll failed for model directory 'lost+found'", 2);

@@ -1,4 +1,4 @@
-/** ONNX models that hang, exhaust memory, or are no files: only they fail, the server goes on. */
+/** ONNX models that hang, exhaust memory, or are not files: only they fail, the server goes on. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

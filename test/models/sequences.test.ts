@@ -107,7 +107,7 @@ suite('Python models', { skip: numpy === undefined }, () => {
     return { status, error, seen: outputs === undefined ? undefined : (JSON.parse(outputs[0]!.data[0]!) as unknown) };
   };
 
-  test('are fed the first state always: what they put out is no state, and is told to nobody', async () => {
+  test('are fed the first state always: what they put out is not a state, and is reported to nobody', async () => {
     for (const [flags, parameters] of [
       [1, { sequence_start: true }],
       [0, {}],
@@ -118,7 +118,7 @@ suite('Python models', { skip: numpy === undefined }, () => {
     }
   });
 
-  test('see a text id in a number control as the original lays it there', async () => {
+  test('see a text id in a number control as Triton puts it there', async () => {
     const { seen } = await infer('described', 1, { sequence_id: 's1', sequence_start: true, sequence_end: true });
     assert.deepEqual(seen, { IN: [1], ID: [0x317300000002], SUM: [9], flags: 3, id: 's1' });
   });
@@ -132,7 +132,7 @@ suite('Python models', { skip: numpy === undefined }, () => {
     );
   });
 
-  test('cannot do that where the model is no iterative sequence', async () => {
+  test('cannot do that where the model is not an iterative sequence', async () => {
     const { status, error } = await infer('counted_plainly', 2);
     assert.equal(status, 400);
     assert.equal(

@@ -87,7 +87,7 @@ describe('faults of Python models', { skip: python === undefined }, () => {
     assert.match(server.logText(), /Stub process 'faulty_0' is not healthy\. It ended/);
   });
 
-  test('readiness tells the truth while the process starts', async () => {
+  test('readiness is true while the process starts', async () => {
     process.kill(await pidOf(server.http), 'SIGKILL');
     const ready = async (target: string) => (await httpRequest(server.http, 'GET', target)).status === 200;
     await until('the model must turn not ready', async () => !(await ready('/v2/models/faulty/ready')));
@@ -95,7 +95,7 @@ describe('faults of Python models', { skip: python === undefined }, () => {
     assert.equal(await ready('/v2/health/ready'), true);
   });
 
-  test('killed under load again and again: every request is answered, other models go on', async () => {
+  test('killed under load again and again: every request gets its response, other models go on', async () => {
     const other = JSON.stringify({ inputs: [{ name: 'INPUT0', datatype: 'INT32', shape: [1], data: [1] }] });
     let running = true;
     const load = Array.from({ length: 4 }, async () => {

@@ -26,7 +26,7 @@ ${body.replace(/^/gm, '        ')}
 `;
 
 const MODELS: Readonly<Record<string, string>> = {
-  // A shape that is none makes a frame that the server cannot read.
+  // A shape that is not one makes a frame that the server cannot read.
   misshapen: `response = self.tensor(number)
 if number < 0:
     response.output_tensors()[0]._shape = (-1, -1)

@@ -418,7 +418,7 @@ class TritonPythonModel:
     ),
   });
 
-  test('serves any number of models, whose folders hold data only', async () => {
+  test('serves any number of models, whose directories hold data only', async () => {
     const server = await startTestServer(
       [`${folder.path}/models`],
       [`--backend-directory=${folder.path}/backends`, `--backend-config=python,python-executable=${python}`],
@@ -478,7 +478,7 @@ class TritonPythonModel:
     });
   }
 
-  test('that does not exist, or is none, is refused', async () => {
+  test('that does not exist, or is not one, is refused', async () => {
     const cases = [
       ['/nowhere/env', 'Failed to get the canonical path for /nowhere/env.'],
       [

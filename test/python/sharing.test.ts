@@ -233,7 +233,7 @@ describe('what requests to Python models share', { skip: python === undefined },
     });
   });
 
-  test('calls of other models from many threads get their own answers', async () => {
+  test('calls of other models from many threads get their own responses', async () => {
     await each(Math.ceil(ROUNDS / 10), async (client, seed) => {
       assert.deepEqual([...(await values(client, 'caller', makeTensor('IN', 'INT32', [seed], [1])))], [seed, 0]);
     });

@@ -1,4 +1,4 @@
-/** Text generation by Python models as people write them: whole answers, and tokens one by one over both protocols. */
+/** Text generation by Python models as people write them: whole responses, and tokens one by one over both protocols. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ describe('text generation', { skip: python === undefined }, () => {
     return (json as { text_output: string }).text_output;
   }
 
-  /** A folder in which a file for each token lets the model make the next one. */
+  /** A directory in which a file for each token lets the model make the next one. */
   function pacing(name: string): { folder: string; goOn(token: number): void } {
     const folder = path.join(repository.path, name);
     mkdirSync(folder);

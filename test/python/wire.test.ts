@@ -259,7 +259,7 @@ describe('the connection to a model', { skip: python === undefined }, () => {
     const source =
       'import c_python_backend_utils as c\n' +
       `result = [name for name in "${names}".split() if getattr(pb_utils, name, 0) is not getattr(c, name, 1)]`;
-    // MemoryType and InferenceTrace are no names of triton_python_backend_utils in Triton, but here they are harmless.
+    // MemoryType and InferenceTrace are not names of triton_python_backend_utils in Triton, but here they are harmless.
     assert.deepEqual(await run(source), []);
     assert.equal(
       await run('result = isinstance(request.get_response_sender(), pb_utils.InferenceResponseSender)'),
@@ -272,12 +272,12 @@ describe('the connection to a model', { skip: python === undefined }, () => {
     assert.equal(await run(`${source}result = sys.getrefcount(t) - before`), 1);
   });
 
-  test('memory of the answers to calls is used again while execute runs', async () => {
+  test('memory of the responses to calls is used again while execute runs', async () => {
     const source =
       'for i in range(200):\n    answer = call("large", np.array([i], np.int32))\nresult = [answer.has_error(), os.fstat(5).st_size]';
     const [failed, size] = (await run(source)) as [boolean, number];
     assert.equal(failed, false);
-    // 200 MB came; a few answers at a time were in use.
+    // 200 MB came; a few responses at a time were in use.
     assert.ok(size <= 32 << 20, `the shared memory has ${size} bytes`);
   });
 

@@ -28,7 +28,7 @@ const preflight = (server: TestServer, origin: string) =>
 const corsHeaders = (response: Response) =>
   Object.fromEntries([...response.headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 
-test('without the option no answer says anything about origins', () =>
+test('without the option no response says anything about origins', () =>
   withServer([], async (server) => {
     assert.equal((await preflight(server, 'https://page.example')).status, 405);
     const answer = await fetch(`http://127.0.0.1:${server.http}/v2`, { headers: { origin: 'https://page.example' } });
@@ -68,7 +68,7 @@ test('* lets every origin call', () =>
     assert.deepEqual(corsHeaders(plain), {});
   }));
 
-test('what is no origin is refused at start', async () => {
+test('what is not an origin is refused at start', async () => {
   for (const value of ['page.example', 'https://page.example/path', 'null']) {
     await assert.rejects(
       startTestServer([repository.path], [`--http-cors-origin=${value}`]),

@@ -169,7 +169,7 @@ test('a raw body is the data of the only input', async () => {
   assert.deepEqual(answer.body.subarray(Number(answer.headers['inference-header-content-length'])), body);
 });
 
-test('compressed requests and answers', async () => {
+test('compressed requests and responses', async () => {
   const plain = JSON.stringify(REQUEST);
   const gzipped = await post('/v2/models/numbers/infer', gzipSync(plain), {
     'Content-Encoding': 'gzip',
@@ -298,7 +298,7 @@ test('unknown paths and wrong methods', async () => {
   }
 });
 
-test('pipelined requests are all answered, in order', async () => {
+test('pipelined requests all get their responses, in order', async () => {
   const infer = JSON.stringify(REQUEST);
   const one = `POST /v2/models/numbers/infer HTTP/1.1\r\nHost: x\r\nContent-Length: ${infer.length}\r\n\r\n${infer}`;
   const text = await rawExchange(

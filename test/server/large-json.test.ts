@@ -94,7 +94,7 @@ test('long and many strings are worked on in turns too, and arrive as sent', { t
   assert.ok(longest < FINE_MS * 2, `the event loop stood still for ${longest} ms`);
 });
 
-test('requests behind a large one on the same connection are answered in order, others at once', async () => {
+test('requests behind a large one on the same connection get their responses in order, others at once', async () => {
   const count = 1_000_000;
   const large = httpRequest(
     server.http,

@@ -1,4 +1,4 @@
-/** The log of real servers: verbose records of a request, switches and formats at run time (spec: runtime, section 16). */
+/** The log of real servers: verbose records of a request, switches and formats at run time. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -36,7 +36,7 @@ function messages(text: string): string[] {
     .map((message) => message.replace(/0x(0x)?[0-9a-f]{5,}/g, '<n>'));
 }
 
-test('level 1 tells the way of a request', async () => {
+test('level 1 shows the way of a request', async () => {
   const server = await startTestServer([repository.path], ['--log-verbose=1', '--allow-metrics=false']);
   const from = server.logText().length;
   assert.equal((await infer(server, 'plain', 'a')).status, 200);

@@ -1,4 +1,4 @@
-/** The metrics endpoint of real servers: families in their order, options, values after requests (spec: runtime, section 8). */
+/** The metrics endpoint of real servers: families in their order, options, values after requests. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';

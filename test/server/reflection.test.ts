@@ -67,7 +67,7 @@ test('both versions of reflection list the services', async () => {
   }
 });
 
-test('a client that knows no .proto file calls the server by what reflection tells', async () => {
+test('a client that knows no .proto file calls the server by what reflection reports', async () => {
   const [answer] = await reflect(server.grpc, [{ file_containing_symbol: 'inference.GRPCInferenceService' }]);
   const files = answer?.file_descriptor_response?.file_descriptor_proto ?? [];
   const loaded = grpc.loadPackageDefinition(

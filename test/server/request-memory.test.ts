@@ -151,7 +151,7 @@ test('tensors that are views on the message they came in are counted once', asyn
       stream.write(message(elements));
       await until(7 + i);
     }
-    // They are counted: there is no room for two more.
+    // They are counted: there is not a room for two more.
     grpc.callBytes('ModelInfer', message(2 * elements)).catch((error: Error) => (refused = error.message));
     while (refused === '') await new Promise((resolve) => setTimeout(resolve, 2));
     assert.match(refused, /--request-memory-limit/);

@@ -200,7 +200,7 @@ for (const protocol of ['http', 'grpc'] as const) {
       assert.deepEqual(await client.control.systemSharedMemory(), []);
     });
 
-    test('a region that a request uses stays until its answer', async () => {
+    test('a region that a request uses stays until its response', async () => {
       const region = makeObject('held', 8);
       const [place] = region.set([Uint8Array.of(1, 2, 3, 4)]);
       await client.control.registerSystemSharedMemory(region);
@@ -227,7 +227,7 @@ for (const protocol of ['http', 'grpc'] as const) {
   });
 }
 
-test('a stream writes its answers into regions', NEEDS_SHARED_MEMORY, async () => {
+test('a stream writes its responses into regions', NEEDS_SHARED_MEMORY, async () => {
   const client = await createClient({ protocol: 'grpc', url: `127.0.0.1:${server.grpc}` });
   const region = makeObject('s', 64);
   await client.control.registerSystemSharedMemory(region);
@@ -263,7 +263,7 @@ test('HTTP: bodies of register that are not right', NEEDS_SHARED_MEMORY, async (
     JSON.stringify({ raw_handle: { b64: handle }, device_id: 0, byte_size: 4, ...change });
   const notUint = 'attempt to access JSON non-unsigned-integer as unsigned-integer';
   const noHandle = "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t";
-  // Every answer was asked of the original (2.51).
+  // Every expected response is Triton's (2.51).
   const cases: [kind: string, body: string, status: number, error: string][] = [
     ['system', '', 500, 'failed to parse the request JSON buffer: The document is empty. at 0'],
     ['system', '[]', 400, "Shared memory register request has no 'key' field"],

@@ -21,7 +21,7 @@ output { name: "IDX" data_type: TYPE_UINT32 dims: 1 }
 instance_group { kind: KIND_CPU }
 `;
 const LIMIT = 1 << 20;
-/** Far more answers than the sockets of both sides and the limit hold. */
+/** Far more responses than the sockets of both sides and the limit hold. */
 const COUNT = 400_000;
 const repository = makeRepository({ 'repeat/config.pbtxt': CONFIG, 'repeat/1/.keep': '' });
 let server: TestServer;

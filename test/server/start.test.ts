@@ -15,7 +15,7 @@ const run = (...args: string[]): Promise<ProgramRun> => runTriton(['serve', ...F
 
 const lastLine = ({ stderr }: ProgramRun): string => stderr.trimEnd().split('\n').at(-1) ?? '';
 
-test('no repository, a missing folder, a file: named at once', async () => {
+test('no repository, a missing directory, a file: named at once', async () => {
   const none = await run();
   assert.deepEqual(
     [none.status, lastLine(none)],
@@ -32,7 +32,7 @@ test('no repository, a missing folder, a file: named at once', async () => {
   assert.match(lastLine(file), /is a file; a model repository is a directory of model directories/);
 });
 
-test("the folder above the repository and one model's folder: the right one is named", async () => {
+test("the directory above the repository and one model's directory: the right one is named", async () => {
   const parent = makeRepository(
     Object.fromEntries(Object.entries(identityModel('m', [['TYPE_INT32', '1']])).map(([k, v]) => [`models/${k}`, v])),
   );
@@ -119,7 +119,7 @@ test('models of backends that are not here are named in one line each, and the o
   }
 });
 
-test("a version's folder as the repository is warned of", async () => {
+test("a version's directory as the repository is warned of", async () => {
   const repository = makeRepository({ 'm/1/model.onnx': 'x' });
   const server = await startTestServer([`${repository.path}/m/1`]);
   try {

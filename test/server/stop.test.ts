@@ -1,4 +1,4 @@
-/** SIGTERM under load: every accepted request is answered and the exit status is 0. */
+/** SIGTERM under load: every accepted request gets its response and the exit status is 0. */
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
@@ -24,7 +24,7 @@ const GRPC_REQUEST = toBinary(service.ModelInferRequest, {
   raw_input_contents: [new Uint8Array(16)],
 });
 
-/** Sends requests one after the other on one connection until the server ends it; tells how many had no answer. */
+/** Sends requests one after the other on one connection until the server ends it; counts how many had no response. */
 function httpLane(port: number, count: { answered: number; lost: number }): Promise<void> {
   return new Promise((resolve) => {
     let waiting = true;
@@ -73,7 +73,7 @@ test('HTTP: no accepted request is lost', async () => {
   }
 });
 
-test('gRPC: every call is answered or was told that it did not start', async () => {
+test('gRPC: every call gets its response, or an error that says that it did not start', async () => {
   const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']]));
   try {
     for (let round = 0; round < 3; round++) {
@@ -109,7 +109,7 @@ test('gRPC: every call is answered or was told that it did not start', async () 
   }
 });
 
-test('requests in the queue are answered before the server ends', async () => {
+test('requests in the queue get their responses before the server ends', async () => {
   const batching =
     'max_batch_size: 8\ndynamic_batching { preferred_batch_size: 8 max_queue_delay_microseconds: 300000 }';
   const repository = makeRepository(identityModel('m', [['TYPE_INT32', '4']], batching));

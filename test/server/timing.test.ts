@@ -55,7 +55,7 @@ function timesOf(header: unknown): Map<string, number> {
   );
 }
 
-test('HTTP tells the times of a request in Server-Timing when asked, and only then', async () => {
+test('HTTP reports the times of a request in Server-Timing when asked, and only then', async () => {
   const answer = await post('plain');
   assert.equal(answer.status, 200);
   const times = timesOf(answer.headers['server-timing']);
@@ -66,13 +66,13 @@ test('HTTP tells the times of a request in Server-Timing when asked, and only th
   assert.equal((await post('plain', {})).headers['server-timing'], undefined);
 });
 
-test('generate tells them too', async () => {
+test('generate reports them too', async () => {
   const headers = { 'triton-request-timing': 'yes' };
   const answer = await httpRequest(server.http, 'POST', '/v2/models/plain/generate', '{"INPUT0":[1,2]}', headers);
   assert.deepEqual([answer.status, [...timesOf(answer.headers['server-timing']).keys()]], [200, ALL]);
 });
 
-test('gRPC tells them in response parameters', async () => {
+test('gRPC reports them in response parameters', async () => {
   const request = { modelName: 'plain', inputs: [makeTensor('INPUT0', 'INT32', [1, 2], [2])] };
   const timed = await client.infer(request, { headers: { 'triton-request-timing': '1' } });
   const names = timed.parameters.map(([name]) => name);
@@ -84,7 +84,7 @@ test('gRPC tells them in response parameters', async () => {
   assert.deepEqual((await client.infer(request)).parameters, []);
 });
 
-test('what has no execution of its own tells its total', async () => {
+test('what has no execution of its own reports its total', async () => {
   assert.deepEqual([...timesOf((await post('pair')).headers['server-timing']).keys()], ['total']);
   assert.deepEqual([...timesOf((await post('cached')).headers['server-timing']).keys()], ALL);
   assert.deepEqual([...timesOf((await post('cached')).headers['server-timing']).keys()], ['total']);

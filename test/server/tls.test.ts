@@ -176,7 +176,7 @@ describe('TLS', { skip: pem === undefined }, () => {
       }
     }));
 
-  test('plain connections to a TLS port get no answer; the server goes on', () =>
+  test('plain connections to a TLS port get no response; the server goes on', () =>
     withServer(false, async (server) => {
       for (const port of [server.http, server.grpc]) {
         const socket = net.connect(port, '127.0.0.1');
@@ -195,7 +195,7 @@ describe('TLS', { skip: pem === undefined }, () => {
       const sockets = [server.http, server.grpc].map((port) => net.connect(port, '127.0.0.1'));
       for (const socket of sockets) socket.on('error', () => {});
       await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-      // An answer on another connection: by then the server has taken the two.
+      // A response on another connection: by then the server has taken the two.
       assert.deepEqual(await infer('http', server, trust()), FOURS);
       const closed = Promise.all(sockets.map((socket) => once(socket, 'close')));
       assert.equal(await server.stop(), true);
@@ -286,7 +286,7 @@ test('options of TLS: what belongs together', () => {
     assert.equal(taken(`--${front}-use-ssl=false`), undefined);
     assert.deepEqual(taken(`--${front}-use-ssl=true`), expected);
     assert.deepEqual(taken(`--${front}-use-ssl-mutual=true`), { ...expected, mutual: true });
-    // As in the original: naming it switches TLS on.
+    // As in Triton: naming it switches TLS on.
     assert.deepEqual(taken(`--${front}-use-ssl-mutual=false`), expected);
     const unchecked = resolve(...files.slice(0, 2), `--${front}-use-ssl-mutual=true`);
     assert.equal(unchecked.kind, 'error');

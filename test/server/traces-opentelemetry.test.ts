@@ -1,4 +1,4 @@
-/** Traces as OpenTelemetry spans, sent to a collector in this process (spec: runtime, section 9.3). */
+/** Traces as OpenTelemetry spans, sent to a collector in this process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '../../src/client/create-client.js';

@@ -1,4 +1,4 @@
-/** Trace files of real servers: events, tensors, sampling, settings at run time (spec: runtime, section 9). */
+/** Trace files of real servers: events, tensors, sampling, settings at run time. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -143,7 +143,7 @@ test('rate and count pick requests; log-frequency makes numbered files', async (
   remove();
 });
 
-test('a count that every request used up makes a numbered file; an update starts anew, traces on their way are kept', async () => {
+test('a count that every request used up makes a numbered file; an update starts again, traces on their way are kept', async () => {
   const { server, file, infer, set, end, remove } = await start('rate=1', 'count=2', 'level=TIMESTAMPS');
   for (const id of ['a', 'b', 'c']) await infer(id);
   const shown = await httpRequest(server.http, 'GET', '/v2/trace/setting');

@@ -48,7 +48,7 @@ test('names a image, best class first', async () => {
   assert.equal(rest.length, 3);
 });
 
-test('a folder: every image by name, the same over every way of sending', async () => {
+test('a directory: every image by name, the same over every way of sending', async () => {
   const images = directory.file('images');
   mkdirSync(images);
   for (const name of ['mug.jpg', 'car.jpg', 'clock.png'])

@@ -1,4 +1,4 @@
-/** Model repositories in object stores, against stand-ins of the three services (spec: model repository, section 1.9). */
+/** Model repositories in object stores, against stand-ins of the three services. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const STARTERS = { s3: startS3, gs: startGcs, as: startAzurite } as const;
 type Scheme = keyof typeof STARTERS;
 const SCHEMES = Object.keys(STARTERS) as Scheme[];
 
-/** Models are fetched into this folder. */
+/** Models are fetched into this directory. */
 const mount = temporaryDirectory();
 const stores: Partial<Record<Scheme, ObjectStoreStandIn>> = {};
 const environment: Record<string, string> = {
@@ -155,7 +155,7 @@ for (const scheme of SCHEMES) {
 }
 
 suite('object stores', { timeout: LIMIT_MS }, () => {
-  test('missing buckets and wrong keys are told with the original texts', async (t) => {
+  test("missing buckets and wrong keys are reported with Triton's messages", async (t) => {
     const { s3, gs, as } = stores;
     if (s3 === undefined || gs === undefined || as === undefined) return t.skip('a stand-in is missing');
     const refused = async (repository: string, env: Readonly<Record<string, string>>, message: RegExp) =>
@@ -323,7 +323,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     }
   });
 
-  test('a change that cannot be loaded leaves the old model serving, until it is mended', async (t) => {
+  test('a change that cannot be loaded leaves the old model serving, until it is repaired', async (t) => {
     const store = storeOf('s3', t);
     if (store === undefined) return;
     await putModel(store, 'broken', 'model');
@@ -343,7 +343,7 @@ suite('object stores', { timeout: LIMIT_MS }, () => {
     assert.deepEqual(readdirSync(mount.path), []);
   });
 
-  test('a start that fails leaves nothing behind, and names files by their place in the store', async (t) => {
+  test('a start that fails leaves nothing behind, and names files by their location in the store', async (t) => {
     const store = storeOf('s3', t);
     if (store === undefined) return;
     await store.put('faulty/model/config.pbtxt', 'nonsense: 1\n');

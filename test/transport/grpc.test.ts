@@ -77,7 +77,7 @@ const status = (code: number, details: string) => (error: grpc.ServiceError) => 
   return true;
 };
 
-test('unary calls are answered, thousands at a time', async (t) => {
+test('unary calls get their responses, thousands at a time', async (t) => {
   const peer = await start(t, { Echo: echo });
   const answers = await Promise.all(
     Array.from({ length: 3000 }, (_, i) => peer.unary('Echo', Buffer.from(`message ${i}`))),
@@ -144,7 +144,7 @@ test('metadata is handed on, as text and decoded', async (t) => {
   assert.deepEqual(names.sort(), ['accept-encoding', 'user-agent', 'x-data-bin', 'x-key']);
 });
 
-test('a deadline ends the call and tells the method', async (t) => {
+test('a deadline ends the call and informs the method', async (t) => {
   let deadline: number | undefined;
   let cancelled = () => {};
   const told = new Promise<void>((resolve) => {
@@ -172,7 +172,7 @@ test('a deadline ends the call and tells the method', async (t) => {
   assert.ok(deadline! > begun && deadline! < begun + 10_000);
 });
 
-test('a cancelled call tells its method', async (t) => {
+test('a cancelled call informs its method', async (t) => {
   let arrived = () => {};
   const here = new Promise<void>((resolve) => {
     arrived = resolve;

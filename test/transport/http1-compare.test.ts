@@ -21,7 +21,7 @@ interface Seen {
 }
 
 function shown(method: string, target: string, headers: readonly (readonly [string, string])[], body: string): string {
-  // node:http trims what stands around a value; an empty value is one blank with us, as with the original.
+  // node:http trims what stands around a value; an empty value is one blank with us, as with Triton.
   const fields = headers.map(([name, value]) => `${name.toLowerCase()}=${value.trim()}`);
   return JSON.stringify([method, target, fields, body]);
 }
@@ -77,7 +77,7 @@ async function seenByNode(bytes: Buffer): Promise<Seen> {
   const socket = new MemorySocket();
   socket.on('error', () => {});
   server.emit('connection', socket);
-  // Byte by byte: node:http tells of a request later than of a fault behind it in the same piece.
+  // Byte by byte: node:http reports a request later than a fault behind it in the same piece.
   await socket.feed(bytes, 1);
   await turn();
   seen.refused ||= socket.writableEnded || socket.destroyed;

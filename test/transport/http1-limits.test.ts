@@ -290,7 +290,7 @@ test('what throws inside a connection ends it, and is reported once', async () =
   assert.equal(errors.length, 1);
 });
 
-test('answers keep to what HTTP/1.0, HEAD and the status allow', async () => {
+test('responses keep to what HTTP/1.0, HEAD and the status allow', async () => {
   const head = await answer('HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n');
   assert.equal(
     head.text,
@@ -332,7 +332,7 @@ test('HTTP/1.1 names one host', async () => {
   assert.match((await answer('GET / HTTP/1.0\r\n\r\n', ok, options)).text, /^HTTP\/1\.0 200 /);
 });
 
-test('of a length and chunks, chunks win, and the connection closes behind the answer', async () => {
+test('of a length and chunks, chunks win, and the connection closes behind the response', async () => {
   const seen: string[] = [];
   const handler: Http1Handler = (request, reply) => {
     seen.push(Buffer.from(request.body).toString());

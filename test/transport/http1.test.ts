@@ -52,9 +52,9 @@ const PIPELINE = Buffer.from(
   'latin1',
 );
 
-test('requests sent in one go are answered in order', async () => {
+test('requests sent in one go get their responses in order', async () => {
   const { text, ended } = await answer(PIPELINE);
-  // The answer to HEAD has no body: what follows its head is the next answer.
+  // The response to HEAD has no body: what follows its head is the next response.
   assert.match(text, /HTTP\/1\.0 200 OK\r\n[^{]*Content-Length: 7\d\r\nConnection: keep-alive\r\n\r\nHTTP\/1\.0 200/);
   const bodies = [...text.matchAll(/\{"method.*?"\}/g)].map((match) => JSON.parse(match[0]));
   assert.deepEqual(bodies, [
@@ -86,7 +86,7 @@ test('requests sent in one go are answered in order', async () => {
   assert.ok(ended);
 });
 
-test('the answers do not depend on how the bytes are split', async () => {
+test('the responses do not depend on how the bytes are split', async () => {
   const whole = (await answer(PIPELINE)).text;
   for (let cut = 1; cut < PIPELINE.length; cut++) {
     const socket = new MemorySocket();
@@ -152,7 +152,7 @@ const REFUSED: Readonly<Record<string, readonly [status: number, raw: string]>> 
   'too many headers': [431, `GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(10_001)}\r\n`],
 };
 
-test('what cannot be read closes the connection without an answer', async () => {
+test('what cannot be read closes the connection without a response', async () => {
   for (const [name, raw] of Object.entries(CLOSED_WITHOUT_ANSWER)) {
     assert.deepEqual(await answer(raw), { text: '', ended: true }, name);
   }
@@ -236,7 +236,7 @@ test('more chunks than allowed are answered with the exact text', async () => {
   assert.match((await answer(allowed)).text, /^HTTP\/1\.1 200 OK\r\n/);
 });
 
-test('answers carry what the original sends, and no more', async () => {
+test('responses carry what Triton sends, and no more', async () => {
   const empty: Http1Handler = (_request, reply) => reply.send(200, []);
   assert.equal(
     (await answer('GET / HTTP/1.1\r\n\r\n', empty)).text,
@@ -254,7 +254,7 @@ test('answers carry what the original sends, and no more', async () => {
   assert.match((await answer('GET / HTTP/1.1\r\n\r\n', reasons)).text, /^HTTP\/1\.1 405 Not Allowed\r\n/);
 });
 
-test('a handler that throws is answered 500, and told of', async () => {
+test('a handler that throws is a 500, and is reported', async () => {
   const errors: unknown[] = [];
   const { text } = await answer(
     'GET / HTTP/1.1\r\n\r\n',
@@ -465,7 +465,7 @@ test('any bytes are survived, and mean the same however they are split', async (
   );
 });
 
-test('the last answer of a connection arrives whole, however long that takes', async (t) => {
+test('the last response of a connection arrives whole, however long that takes', async (t) => {
   const size = 64 * 1024 * 1024;
   const port = await listen(t, (_request, reply) => reply.send(200, [], Buffer.alloc(size, 1)), { lingerMs: 1 });
   const socket = net.connect(port, '127.0.0.1');

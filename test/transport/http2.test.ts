@@ -67,7 +67,7 @@ async function goAway(parts: readonly Uint8Array[], options: GrpcServerOptions =
   return [last.payload.readUInt32BE(4), last.payload.toString('latin1', 8)];
 }
 
-test('an answer is the same however the request is split', async () => {
+test('a response is the same however the request is split', async () => {
   const conversation = Buffer.concat([
     PREFACE,
     SETTINGS,
@@ -254,7 +254,7 @@ test('metadata keep the blanks at their ends', async () => {
   assert.ok(refused.frames.some((f) => f.type === 3 && f.payload.readUInt32BE(0) === PROTOCOL_ERROR));
 });
 
-test('what is not gRPC gets a plain answer', async () => {
+test('what is not gRPC gets a plain response', async () => {
   const encoder = new HpackEncoder();
   const get: HeaderField[] = [
     [':method', 'GET'],

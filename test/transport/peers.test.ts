@@ -30,7 +30,7 @@ test('h2spec finds nothing wrong with the gRPC port', { skip: H2SPEC === undefin
   assert.match(stdout, /\n(\d+) tests, \1 passed, 0 skipped, 0 failed/);
 });
 
-test('h2load gets an answer to every request', { skip: H2LOAD === undefined }, async () => {
+test('h2load gets a response to every request', { skip: H2LOAD === undefined }, async () => {
   const url = `http://127.0.0.1:${server.grpc}/inference.GRPCInferenceService/ServerLive`;
   const headers = ['-H', 'content-type: application/grpc', '-H', 'te: trailers', '-H', ':method: POST'];
   const { stdout } = await run(H2LOAD as string, ['-n', '5000', '-c', '8', '-m', '32', ...headers, url]);

@@ -12,7 +12,7 @@ export interface NamingPlan {
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly seconds: number;
-  /** Ends earlier with so many responses; 0: only with the time. */
+  /** Ends earlier with that many responses; 0: only with the time. */
   readonly responses: number;
   readonly python: boolean;
   /** Share of the lanes that is used: 1 is all of them. */
@@ -32,7 +32,7 @@ const plan = workerData as NamingPlan;
 const counts = new Counts();
 const begin = performance.now();
 const SHARED_MEMORY_LANES = 20;
-/** After so many requests a lane gives its connection up and opens another. */
+/** After that many requests a lane gives its connection up and opens another. */
 const REQUESTS_PER_CONNECTION = 500;
 /** How long the last responses may take. */
 const PATIENCE_MS = 60_000;

@@ -28,7 +28,7 @@ export interface Execution {
   fail(reason: unknown): void;
 }
 
-/** A backend that records its batches and ends them when it is told to. Outputs: OUT = the first input. */
+/** A backend that records its batches and ends them when the test says so. Outputs: OUT = the first input. */
 export class GatedBackend implements TestBackend, Backend {
   readonly traits = testTraits('gated', this);
   readonly executions: Execution[] = [];
@@ -54,7 +54,7 @@ export class GatedBackend implements TestBackend, Backend {
     };
   }
 
-  /** Resolves when so many batches were begun in all. */
+  /** Resolves when `count` batches were begun in all. */
   async begun(count: number): Promise<void> {
     if (this.executions.length >= count) return;
     await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));

@@ -104,7 +104,7 @@ export class SchedulerLab {
     this.clock.at(this.#begin + ms * MS, run);
   }
 
-  /** Sends a request now. Returns its handle, or undefined when it was refused at once (which is an answer too). */
+  /** Sends a request now. Returns its handle, or undefined when it was refused at once (which is a response too). */
   send(id: string, request: LabRequest = {}): Task | undefined {
     const { rows = 1, width = 1, more = false } = request;
     const tensor = (name: string) => int32(name, [rows, width], new Array(Math.max(rows, 1) * width).fill(0));

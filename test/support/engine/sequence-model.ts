@@ -16,7 +16,7 @@ export interface SequenceModelOptions {
   readonly instances?: number;
   /** Dimensions of IN and OUT. */
   readonly dims?: string;
-  /** Files of the model's folder. */
+  /** Files of the model's directory. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
 

@@ -203,7 +203,7 @@ class Simulation {
     else if (pipelined) next(false);
   }
 
-  /** Sends a request; `answered` is called with its answer. False when it was refused. */
+  /** Sends a request; `answered` is called with its response. False when it was refused. */
   #send(id: bigint | string, start: boolean, end: boolean, answered: (failed: boolean) => void): boolean {
     const random = this.#random;
     this.#left--;

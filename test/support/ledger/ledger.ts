@@ -3,7 +3,7 @@
  * shared memory) is compared after every server that it stops, and once more when it ends, with what it held before. What is left
  * over fails the test, by name. Importing this file is all it takes; `scripts/test.js` loads it into every test file.
  *
- * Temporary files are told from those of other processes by a TMPDIR of this process's own, which its child processes inherit as they
+ * Temporary files are distinguished from those of other processes by a TMPDIR of this process's own, which its child processes inherit as they
  * do TRITON_TEST_LEDGER, the mark by which their orphans are found.
  */
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const LOOK_MS = 20;
 const MARK = 'TRITON_TEST_LEDGER';
 
 /**
- * Threads more than at the start that are no leak: the pools of libuv, ONNX Runtime's default environment and libvips start their
+ * Threads more than at the start that are not a leak: the pools of libuv, ONNX Runtime's default environment and libvips start their
  * threads with the first use and keep them for the life of the process. Worker threads of model instances that stay are many more, because
  * every test file stops many servers; each of them has an event loop of its own too, which `descriptors` sees.
  */

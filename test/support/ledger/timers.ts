@@ -1,4 +1,4 @@
-/** A timer of Node's that tells whether it waits still. */
+/** A timer of Node's that says whether it still waits. */
 type NodeTimer = NodeJS.Timeout & { readonly _destroyed?: boolean };
 
 /** Timers set since `watchTimers`, with the stack of who set them. */

@@ -39,7 +39,7 @@ export function processesWith(text: string): number[] {
   });
 }
 
-/** Peak resident memory of this process so far, in MiB; undefined where the system does not tell. */
+/** Peak resident memory of this process so far, in MiB; undefined where the system does not report it. */
 export function peakMemoryMiB(status = '/proc/self/status'): number | undefined {
   try {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1];

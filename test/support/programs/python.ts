@@ -12,7 +12,7 @@ const PATIENCE_MS = 240_000;
 
 /** What an interpreter has to be able to do, and how one is made that can. */
 interface Kind {
-  /** Folder in .venv of an environment that a test makes. */
+  /** Directory in .venv of an environment that a test makes. */
   readonly folder: string;
   /** A program that only a fitting interpreter runs without an error. */
   readonly probe: string;

@@ -11,7 +11,7 @@ export interface ValidateRun {
   readonly out: string;
   readonly complaint: string;
   readonly seconds: number;
-  /** Peak resident memory; 0 where the system does not tell. */
+  /** Peak resident memory; 0 where the system does not report it. */
   readonly peakMiB: number;
 }
 

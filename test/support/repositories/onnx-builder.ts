@@ -7,7 +7,7 @@ export interface ValueSpec {
   readonly type?: number;
   /** Left out: the file gives no shape. */
   readonly dims?: readonly (number | string | undefined)[];
-  /** Field number in TypeProto for values that are no tensors: 4 sequence, 5 map, 8 sparse tensor, 9 optional. */
+  /** Field number in TypeProto for values that are not tensors: 4 sequence, 5 map, 8 sparse tensor, 9 optional. */
   readonly kind?: number;
 }
 

@@ -18,7 +18,7 @@ export interface TestCertificates {
   readonly client: Identity;
   /** Signed by itself: no authority knows it. */
   readonly stranger: Identity;
-  /** A file that is no certificate. */
+  /** A file that is not a certificate. */
   readonly junk: string;
   read(file: string): Buffer;
   remove(): void;

@@ -1,4 +1,4 @@
-/** A small HTTP server whose answers a test writes. */
+/** A small HTTP server whose responses a test writes. */
 import http from 'node:http';
 import type net from 'node:net';
 
@@ -10,13 +10,13 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** What is answered; `cut`: the connection breaks after so many bytes of the body. */
+/** What is answered; `cut`: the connection breaks after that many bytes of the body. */
 export interface GivenAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly cut?: number;
-  /** No answer comes. */
+  /** No response comes. */
   readonly silent?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A Prometheus for tests: one that is installed, or Debian's package unpacked into a folder of this project. */
+/** A Prometheus for tests: one that is installed, or Debian's package unpacked into a directory of this project. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ function unpackPackage(): boolean {
   }
 }
 
-/** Folders of different file systems cannot be renamed into each other. */
+/** Directories of different file systems cannot be renamed into each other. */
 function moveFolder(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -55,7 +55,7 @@ function moveFolder(from: string, to: string): void {
   }
 }
 
-/** A sample of an answer: labels and the value as text. */
+/** A sample of a response: labels and the value as text. */
 export interface QueryResult {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [time: number, value: string];

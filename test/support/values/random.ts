@@ -20,7 +20,7 @@ export class Random {
     return low + Math.floor(this.next() * (high - low + 1));
   }
 
-  /** True in so many of a hundred cases. */
+  /** True in that percentage of cases. */
   percent(chance: number): boolean {
     return this.next() * 100 < chance;
   }

@@ -1,13 +1,13 @@
 import http from 'node:http';
 import net from 'node:net';
 
-/** An answer over HTTP. */
-export interface HttpAnswer {
+/** A response over HTTP. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   readonly json: unknown;
 }
 
@@ -18,7 +18,7 @@ export function httpRequest(
   target: string,
   body?: string | Uint8Array,
   headers: Readonly<Record<string, string>> = {},
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const request = http.request(
       { port, host: '127.0.0.1', method, path: target, headers, agent: false },

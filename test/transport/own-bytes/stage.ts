@@ -29,7 +29,7 @@ export function fillStage(left: number): void {
   assert.equal(at, STAGE_SIZE - left);
 }
 
-/** Writes so many bytes; returns where in the shared buffer they end. */
+/** Writes N bytes; returns where in the shared buffer they end. */
 function write(size: number): number {
   writer.appendLatin1('#'.repeat(size));
   writer.flush();

@@ -1,7 +1,7 @@
 /** Data of one output of the model `simple`: sixteen INT32. */
 export const SIMPLE_OUTPUT: Uint8Array = new Uint8Array(Int32Array.from({ length: 16 }, (_, i) => i + 1).buffer);
 
-/** JSON part of an answer of the model `simple` with two binary outputs. */
+/** JSON part of a response of the model `simple` with two binary outputs. */
 export const SIMPLE_HTTP_HEADER: string = JSON.stringify({
   model_name: 'simple',
   model_version: '1',
