@@ -1,6 +1,6 @@
 /** A backend is one `traits.ts` and one line of the catalogue: everything else follows from them. */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   infer,
   int32,
@@ -82,7 +82,7 @@ async function findings(files: Readonly<Record<string, string>>): Promise<string
   }
 }
 
-suite('a backend that is added to the catalogue', () => {
+describe('a backend that is added to the catalogue', () => {
   test('its file shows the backend; platform, counts and optional inputs follow; its models execute', async () => {
     const { engine, close } = await startEngine({ 'm/config.pbtxt': IO, 'm/1/model.toy': 'x' }, { catalogue });
     try {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkCpu, checkMemory, checkNode, checkOpenFiles, checkSharedMemory } from './check-machine.js';
 import { checkCudaLibraries, checkNvidia } from './check-nvidia.js';
@@ -40,7 +40,7 @@ const SMI = (rows: string): string => `#!/bin/sh\nprintf '%s\\n' '${rows}'\n`;
 const DRIVER = 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n';
 
 describe('the machine', () => {
-  it('Node: the oldest that is supported', () => {
+  test('Node: the oldest that is supported', () => {
     assert.equal(checkNode('20.19.0').status, 'ok');
     assert.equal(checkNode('24.1.0').status, 'ok');
     const { status, follows, remedy } = checkNode('20.18.9');
@@ -48,7 +48,7 @@ describe('the machine', () => {
     assert.match(remedy ?? '', /^Install Node 20\.19/);
   });
 
-  it('processor: limits of containers, of both versions of control groups', () => {
+  test('processor: limits of containers, of both versions of control groups', () => {
     assert.equal(checkCpu(host()).facts['quota'], null);
     put({ 'sys/fs/cgroup/cpu.max': 'max 100000\n' });
     assert.equal(checkCpu(host()).facts['quota'], null);
@@ -61,7 +61,7 @@ describe('the machine', () => {
     assert.equal(checkCpu(host()).facts['quota'], 0.25);
   });
 
-  it('memory: what the machine has and what the container may use', () => {
+  test('memory: what the machine has and what the container may use', () => {
     put({ 'proc/meminfo': 'MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:   8388608 kB\n' });
     const free = checkMemory(host());
     assert.deepEqual([free.status, free.found], ['ok', ['16 GiB, 8.0 GiB available']]);
@@ -71,7 +71,7 @@ describe('the machine', () => {
     assert.match(limited.remedy ?? '', /container's memory limit/);
   });
 
-  it('shared memory and open files', () => {
+  test('shared memory and open files', () => {
     assert.equal(checkSharedMemory(host()).status, 'missing');
     mkdirSync(path.join(root, 'dev/shm'), { recursive: true });
     assert.match(checkSharedMemory(host()).found[0] ?? '', /^\/dev\/shm has \d/);
@@ -84,7 +84,7 @@ describe('the machine', () => {
     assert.equal(checkOpenFiles(host()).status, 'ok');
   });
 
-  it('ports: which are taken, and how to use others', async () => {
+  test('ports: which are taken, and how to use others', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
     const { port } = server.address() as AddressInfo;
@@ -97,12 +97,12 @@ describe('the machine', () => {
 });
 
 describe('NVIDIA', () => {
-  it('nothing there', async () => {
+  test('nothing there', async () => {
     const { status, found, follows } = await checkNvidia(host());
     assert.deepEqual([status, found, follows], ['missing', ['no NVIDIA driver'], 'models run on the CPU']);
   });
 
-  it('a GPU without a driver', async () => {
+  test('a GPU without a driver', async () => {
     put({
       'sys/bus/pci/devices/0000:01:00.0/vendor': '0x10de\n',
       'sys/bus/pci/devices/0000:01:00.0/class': '0x030200\n',
@@ -112,7 +112,7 @@ describe('NVIDIA', () => {
     assert.match(remedy ?? '', /^Install the driver/);
   });
 
-  it('a driver with GPUs', async () => {
+  test('a driver with GPUs', async () => {
     put({
       'proc/driver/nvidia/version': DRIVER,
       'bin/nvidia-smi': SMI('NVIDIA H200, 143771 MiB, 550.54.15, 9.0'),
@@ -123,7 +123,7 @@ describe('NVIDIA', () => {
     assert.deepEqual(facts['gpus'], [{ name: 'NVIDIA H200', memory: '143771 MiB', computeCapability: '9.0' }]);
   });
 
-  it('an old driver, a driver without devices, a tool that fails', async () => {
+  test('an old driver, a driver without devices, a tool that fails', async () => {
     put({ 'proc/driver/nvidia/version': DRIVER.replace('550.54.15', '470.82.01') });
     put({ 'bin/nvidia-smi': SMI('Tesla T4, 15360 MiB, 470.82.01, 7.5') });
     assert.match((await checkNvidia(host())).follows, /^CUDA 12 needs driver 525/);
@@ -139,7 +139,7 @@ describe('NVIDIA', () => {
     assert.match(remedy ?? '', /Restart after an update/);
   });
 
-  it('libraries by LD_LIBRARY_PATH, by the loader, in their usual place; versions from their real names', async () => {
+  test('libraries by LD_LIBRARY_PATH, by the loader, in their usual place; versions from their real names', async () => {
     put({
       'opt/cuda/libcudart.so.12.4.127': 'x',
       'usr/local/cuda/lib64/libcublas.so.12.4.5.8': 'x',
@@ -176,7 +176,7 @@ describe('NVIDIA', () => {
 });
 
 describe('Python', () => {
-  it('none, one that does not work, one without numpy, a good one', async () => {
+  test('none, one that does not work, one without numpy, a good one', async () => {
     const none = await checkPython(host());
     assert.deepEqual([none.status, none.found], ['missing', ['no python3 in PATH']]);
     const wrong = await checkPython(host({ TRITON_PYTHON: '/nowhere/python' }));
@@ -194,7 +194,7 @@ describe('Python', () => {
 });
 
 describe('ONNX Runtime', () => {
-  it('a package without its library is an error, and so is a runtime that is not there', async () => {
+  test('a package without its library is an error, and so is a runtime that is not there', async () => {
     const machine = { root: '/', env: process.env };
     const good = await checkOnnxRuntime(machine);
     assert.deepEqual([good.status, (good.facts['providers'] as Record<string, string>)['cpu']], ['ok', 'ok']);
@@ -209,7 +209,7 @@ describe('ONNX Runtime', () => {
 });
 
 describe('triton doctor', () => {
-  it('survives a machine where everything is missing', async () => {
+  test('survives a machine where everything is missing', async () => {
     const { checks, canServe } = await runDoctor(host(), [0, 0, 0]);
     const states = Object.fromEntries(checks.map(({ id, status }) => [id, status]));
     assert.equal(states['python'], 'missing');
@@ -218,7 +218,7 @@ describe('triton doctor', () => {
     assert.equal(canServe, true);
   });
 
-  it('prints text and JSON, and its exit status says whether serving is possible', () => {
+  test('prints text and JSON, and its exit status says whether serving is possible', () => {
     const run = (args: string[], env: NodeJS.ProcessEnv = {}) =>
       spawnSync(process.execPath, [TRITON, 'doctor', ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
     const text = run([]);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { modelOf } from '../../test/support/repositories/onnx-model.js';
 import { withSessionShapes } from '../backends/onnxruntime/session/session-shapes.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
@@ -91,10 +91,10 @@ describe('autoCompleteOnnx', () => {
     ['a graph without inputs', '', modelOf({}, { y: [16] }), `name: "m" ${Y}`],
   ];
   for (const [title, config, model, expected, defaultSize] of cases) {
-    it(title, () => assert.equal(complete(config, model, defaultSize).text, expected));
+    test(title, () => assert.equal(complete(config, model, defaultSize).text, expected));
   }
 
-  it('names every type', () => {
+  test('names every type', () => {
     const [x] = FIXED.inputs as [OnnxValue];
     const types = Array.from({ length: 18 }, (_, elementType) => {
       const { text } = complete('', { ...FIXED, inputs: [{ ...x, elementType }] });
@@ -106,7 +106,7 @@ describe('autoCompleteOnnx', () => {
     );
   });
 
-  it('logs what it does', () => {
+  test('logs what it does', () => {
     assert.deepEqual(complete('', BATCHING).lines, [AUTOFILLED]);
     assert.deepEqual(complete('max_batch_size: 2', BATCHING).lines, []);
     assert.deepEqual(complete(`${X} ${Y}`, BATCHING).lines, [
@@ -114,7 +114,7 @@ describe('autoCompleteOnnx', () => {
     ]);
   });
 
-  it('refuses a batch size on a model that cannot batch', () => {
+  test('refuses a batch size on a model that cannot batch', () => {
     const message =
       "autofill failed for model 'm': model does not support batching while non-zero max_batch_size is specified";
     for (const model of [FIXED, modelOf({ x: [] }, { y: [-1] }), modelOf({ x: [-1, 16] }, { y: [1, 16] })]) {
@@ -122,14 +122,14 @@ describe('autoCompleteOnnx', () => {
     }
   });
 
-  it('refuses what is no tensor', () => {
+  test('refuses what is no tensor', () => {
     const message = "Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'y', expected 'ONNX_TYPE_TENSOR'.";
     const [y] = FIXED.outputs as [OnnxValue];
     const model: OnnxModel = { ...FIXED, outputs: [{ ...y, kind: 'SEQUENCE' }] };
     assert.throws(() => complete('', model), new TritonError('UNSUPPORTED', message));
   });
 
-  it('goes by the shapes of the runtime', () => {
+  test('goes by the shapes of the runtime', () => {
     const declared = modelOf({ x: [-1, 4] }, { y: [-1, -1] });
     const inferred = withSessionShapes(
       declared,

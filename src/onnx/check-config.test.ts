@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { modelOf } from '../../test/support/repositories/onnx-model.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { checkOnnxAgainstConfig } from './check-config.js';
@@ -25,7 +25,7 @@ const BATCH_WORDS =
   '(an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape';
 
 describe('checkOnnxAgainstConfig', () => {
-  it('finds nothing where configuration and model agree', () => {
+  test('finds nothing where configuration and model agree', () => {
     const agreeing: [string, OnnxModel][] = [
       [BOTH, FIXED],
       [`max_batch_size: 4 ${BOTH}`, BATCHING],
@@ -159,13 +159,13 @@ describe('checkOnnxAgainstConfig', () => {
     ],
   ];
   for (const [title, config, model, message, code = 'INVALID_ARG'] of cases) {
-    it(title, () => {
+    test(title, () => {
       const [first] = check(config, model);
       assert.deepEqual([first?.message, first?.code], [message, code]);
     });
   }
 
-  it('collects all faults with their places', () => {
+  test('collects all faults with their places', () => {
     const faults = check(
       `max_batch_size: 2 ${x('data_type: TYPE_INT8 dims: 8')} output { name: "Y" ${F16} }`,
       BATCHING,
@@ -181,7 +181,7 @@ describe('checkOnnxAgainstConfig', () => {
     assert.equal(faults[2]?.remedy, "Did you mean 'y'?");
   });
 
-  it('refuses what is no tensor', () => {
+  test('refuses what is no tensor', () => {
     const [value] = FIXED.outputs as [OnnxValue];
     const [first] = check(x(F16), { ...FIXED, outputs: [{ ...value, kind: 'MAP' }] });
     assert.equal(first?.message, "Unsupported ONNX Type 'ONNX_TYPE_MAP' for I/O 'y', expected 'ONNX_TYPE_TENSOR'.");

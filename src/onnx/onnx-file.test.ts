@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   block,
@@ -28,7 +28,7 @@ function read(bytes: Uint8Array): OnnxModel {
 }
 
 describe('readOnnxFile', () => {
-  it('reads the header', () => {
+  test('reads the header', () => {
     const model = read(
       onnxModel({
         irVersion: 8,
@@ -53,7 +53,7 @@ describe('readOnnxFile', () => {
     assert.equal(model.metadata.get('author'), 'me');
   });
 
-  it('tells values that are no tensors', () => {
+  test('tells values that are no tensors', () => {
     const kinds = [4, 5, 7, 8, 9];
     const model = read(onnxModel({ inputs: kinds.map((kind) => ({ name: `v${kind}`, kind })) }));
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe('readOnnxFile', () => {
     );
   });
 
-  it('tells inputs from initializers that are listed as inputs', () => {
+  test('tells inputs from initializers that are listed as inputs', () => {
     const spec = {
       inputs: [
         { name: 'x', dims: [1] },
@@ -76,7 +76,7 @@ describe('readOnnxFile', () => {
     assert.deepEqual(names(read(onnxModel({ ...spec, irVersion: 3 }))), [['x'], []]);
   });
 
-  it('finds weights in other files, in nested graphs and functions too', () => {
+  test('finds weights in other files, in nested graphs and functions too', () => {
     const outer = block(5, externalTensor('a', [4], 'a.bin', { offset: 4096, length: 16 }));
     const inner = block(5, externalTensor('b', [4], 'sub/b.bin'));
     const branch = block(5, block(1, 'then_branch'), block(6, inner));
@@ -92,7 +92,7 @@ describe('readOnnxFile', () => {
     ]);
   });
 
-  it('steps over weights beyond 2 GB without reading them', () => {
+  test('steps over weights beyond 2 GB without reading them', () => {
     const length = 3 * 2 ** 30;
     const raw = Buffer.concat([block(8, 'w'), varint((9 << 3) | 2), varint(length)]);
     const tensor = Buffer.concat([varint((5 << 3) | 2), varint(raw.length + length), raw]);
@@ -117,7 +117,7 @@ describe('readOnnxFile', () => {
     );
   });
 
-  it('reads names longer than its window and ignores unknown fields of every wire type', () => {
+  test('reads names longer than its window and ignores unknown fields of every wire type', () => {
     const name = 'n'.repeat(200_000);
     const group = Buffer.concat([varint((30 << 3) | 3), integer(1, 5), block(2, 'x'), varint((30 << 3) | 4)]);
     const fixed = Buffer.concat([varint((31 << 3) | 1), Buffer.alloc(8), varint((32 << 3) | 5), Buffer.alloc(4)]);
@@ -125,7 +125,7 @@ describe('readOnnxFile', () => {
     assert.equal(model.inputs[0]?.name, name);
   });
 
-  it('refuses what is no model with the text of the runtime', () => {
+  test('refuses what is no model with the text of the runtime', () => {
     const parsing = `onnx runtime error 7: Load model from ${path} failed:Protobuf parsing failed.`;
     const noGraph = `onnx runtime error 1: Load model from ${path} failed:ModelProto does not have a graph.`;
     for (const [bytes, message] of [
@@ -143,7 +143,7 @@ describe('readOnnxFile', () => {
     assert.throws(() => readOnnxFile(missing), new TritonError('INTERNAL', `failed to stat file ${missing}`));
   });
 
-  it('answers every cut and every garbled file with a model or a TritonError', () => {
+  test('answers every cut and every garbled file with a model or a TritonError', () => {
     const whole = onnxModel({
       inputs: [{ name: 'x', dims: ['n', 16] }],
       outputs: [{ name: 'y', dims: ['n', 16] }],
@@ -170,7 +170,7 @@ describe('readOnnxFile', () => {
 });
 
 describe('locateOnnxFile', () => {
-  it('takes a file, the file inside a folder, and tells what is missing', () => {
+  test('takes a file, the file inside a folder, and tells what is missing', () => {
     read(onnxModel({}));
     assert.equal(locateOnnxFile(path, 'm'), path);
     assert.equal(locateOnnxFile(folder, 'm'), `${folder}/model.onnx`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { classifySteps, parseClassification } from './classification.js';
 import { atOnce } from './steps.js';
 import { makeTensor, tensorStrings } from './tensor-values.js';
@@ -9,13 +9,13 @@ const classify = (...args: Parameters<typeof classifySteps>) => atOnce(classifyS
 describe('classifySteps', () => {
   const scores = makeTensor('O', 'FP32', [0.5, -1.25, 10, 0.5, Number.NaN, Number.POSITIVE_INFINITY], [2, 3]);
 
-  it('gives the highest of each batch entry', () => {
+  test('gives the highest of each batch entry', () => {
     const result = classify(scores, 2, true, ['zero', '', 'two']);
     assert.deepEqual([result.name, result.datatype, result.shape], ['O', 'BYTES', [2, 2]]);
     assert.deepEqual(tensorStrings(result), ['10.000000:2:two', '0.500000:0:zero', 'inf:2:two', '0.500000:0:zero']);
   });
 
-  it('takes the whole tensor without a batch, and no more classes than there are', () => {
+  test('takes the whole tensor without a batch, and no more classes than there are', () => {
     const result = classify(scores, 100, false, undefined);
     assert.deepEqual(result.shape, [6]);
     assert.deepEqual(tensorStrings(result), [
@@ -28,7 +28,7 @@ describe('classifySteps', () => {
     ]);
   });
 
-  it('sorts many classes as few', () => {
+  test('sorts many classes as few', () => {
     const values = Array.from({ length: 500 }, (_, i) => (i * 7919) % 101);
     const tensor = makeTensor('O', 'INT16', values);
     const all = tensorStrings(classify(tensor, 500, false, undefined));
@@ -39,7 +39,7 @@ describe('classifySteps', () => {
     );
   });
 
-  it('orders equal values as the original, when they compete for a place', () => {
+  test('orders equal values as the original, when they compete for a place', () => {
     const values = new Array<number>(1001).fill(0);
     values[304] = 1;
     const tensor = makeTensor('O', 'UINT8', values);
@@ -47,7 +47,7 @@ describe('classifySteps', () => {
     assert.deepEqual(tensorStrings(classify(tensor, 1, false, undefined)), ['1:304']);
   });
 
-  it('compares 64-bit integers exactly', () => {
+  test('compares 64-bit integers exactly', () => {
     const tensor = makeTensor('O', 'UINT64', [2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n]);
     assert.deepEqual(tensorStrings(classify(tensor, 2, false, undefined)), [
       '18446744073709551615:2',
@@ -55,7 +55,7 @@ describe('classifySteps', () => {
     ]);
   });
 
-  it('refuses other datatypes and large tensors', () => {
+  test('refuses other datatypes and large tensors', () => {
     for (const datatype of ['BOOL', 'FP16', 'BF16', 'BYTES'] as const) {
       assert.throws(() => classify({ name: 'O', datatype, shape: [0], data: new Uint8Array(0) }, 1, false, undefined), {
         code: 'INVALID_ARG',
@@ -79,13 +79,13 @@ describe('classifySteps', () => {
 });
 
 describe('parseClassification', () => {
-  it('takes texts with and without label apart', () => {
+  test('takes texts with and without label apart', () => {
     assert.deepEqual(parseClassification('0.5:3:COFFEE MUG'), { value: '0.5', index: 3, label: 'COFFEE MUG' });
     assert.deepEqual(parseClassification('nan:0'), { value: 'nan', index: 0, label: '' });
     assert.deepEqual(parseClassification('1:2:a:b'), { value: '1', index: 2, label: 'a:b' });
   });
 
-  it('refuses anything else', () => {
+  test('refuses anything else', () => {
     for (const text of ['', '1', '1:x', 'a']) assert.throws(() => parseClassification(text), { code: 'INVALID_ARG' });
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { decodeBytes, encodeBytes } from './bytes.js';
 import { fromBf16, fromFp16, toBf16, toFp16 } from './half.js';
@@ -7,7 +7,7 @@ import { makeTensor, tensorStrings, tensorValues } from './tensor-values.js';
 import { typedView } from './typed-view.js';
 
 describe('BYTES elements', () => {
-  it('come back as they were', () => {
+  test('come back as they were', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (elements) => {
         assert.deepEqual(
@@ -18,7 +18,7 @@ describe('BYTES elements', () => {
     );
   });
 
-  it('are refused when cut', () => {
+  test('are refused when cut', () => {
     assert.throws(() => decodeBytes(Uint8Array.of(1, 0, 0, 0, 65, 2, 0)), {
       code: 'INVALID_ARG',
       message: 'incomplete string length indicator in element 1: expecting 4 bytes but only 2 bytes available',
@@ -31,7 +31,7 @@ describe('BYTES elements', () => {
 });
 
 describe('makeTensor and tensorValues', () => {
-  it("are each other's inverse", () => {
+  test("are each other's inverse", () => {
     const tables = [
       ['BOOL', [true, false]],
       ['UINT8', [0, 255]],
@@ -51,7 +51,7 @@ describe('makeTensor and tensorValues', () => {
     assert.deepEqual(tensorStrings(makeTensor('x', 'BYTES', ['é', Uint8Array.of(65)])), ['é', 'A']);
   });
 
-  it('refuse values that do not fit', () => {
+  test('refuse values that do not fit', () => {
     const wrong = [
       ['UINT8', [256], "tensor 'x' of datatype UINT8 cannot hold the value 256"],
       ['INT32', [1.5], "tensor 'x' of datatype INT32 cannot hold the value 1.5"],
@@ -70,14 +70,14 @@ describe('makeTensor and tensorValues', () => {
     });
   });
 
-  it('take a typed array without copying it', () => {
+  test('take a typed array without copying it', () => {
     const values = Float32Array.of(1, 2);
     assert.equal(makeTensor('x', 'FP32', values).data.buffer, values.buffer);
   });
 });
 
 describe('typedView', () => {
-  it('copies only what lies misaligned', () => {
+  test('copies only what lies misaligned', () => {
     const block = new Uint8Array(17);
     assert.equal(typedView('FP32', block.subarray(4, 12)).buffer, block.buffer);
     const misaligned = Buffer.from(block.buffer, 1, 16);
@@ -89,7 +89,7 @@ describe('typedView', () => {
 });
 
 describe('16-bit floats', () => {
-  it('come back as they were, whatever their bits', () => {
+  test('come back as they were, whatever their bits', () => {
     for (let bits = 0; bits < 0x10000; bits++) {
       const half = fromFp16(bits);
       assert.equal(toFp16(half), Number.isNaN(half) ? 0x7e00 : bits);
@@ -98,7 +98,7 @@ describe('16-bit floats', () => {
     }
   });
 
-  it('round to the nearest, halves to even', () => {
+  test('round to the nearest, halves to even', () => {
     fc.assert(
       fc.property(fc.double({ min: -70000, max: 70000, noNaN: true }), (value) => {
         const bits = toFp16(value);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { block, externalTensor, node, onnxModel } from '../../test/support/repositories/onnx-builder.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { TritonError } from '../protocol/error.js';
@@ -33,7 +33,7 @@ function withWeights(...weights: Uint8Array[]): Uint8Array {
 }
 
 describe('addModel', () => {
-  it('makes a repository, the layout and a configuration that reads back equal', async () => {
+  test('makes a repository, the layout and a configuration that reads back equal', async () => {
     const { file, repository } = prepare(onnxModel({ inputs: [X], outputs: [Y] }));
     const added = await addModel({ file, repository });
     assert.deepEqual([added.name, added.directory, added.warnings], ['net', join(repository, 'net'), []]);
@@ -51,7 +51,7 @@ describe('addModel', () => {
     assert.notEqual(config.dynamic_batching, undefined);
   });
 
-  it('takes a batch size, and none', async () => {
+  test('takes a batch size, and none', async () => {
     const { file, repository } = prepare(onnxModel({ inputs: [X], outputs: [Y] }));
     const large = await addModel({ file, repository, name: 'large', maxBatchSize: 32 });
     assert.deepEqual([large.config.max_batch_size, large.config.input[0]?.dims], [32, [3n, 8n]]);
@@ -60,13 +60,13 @@ describe('addModel', () => {
     assert.deepEqual(readdirSync(repository).sort(), ['large', 'none']);
   });
 
-  it('knows shapes that only the runtime can infer', async () => {
+  test('knows shapes that only the runtime can infer', async () => {
     const model = onnxModel({ inputs: [X], outputs: [{ name: 'y', dims: ['n', 'a', 'b'] }] });
     const { config } = await addModel(prepare(model));
     assert.deepEqual(config.output[0]?.dims, [3n, 8n]);
   });
 
-  it('copies the files that hold weights', async () => {
+  test('copies the files that hold weights', async () => {
     const { file, repository, home } = prepare(
       withWeights(
         externalTensor('w', [4], 'weights.bin', { offset: 0, length: 16 }),
@@ -83,14 +83,14 @@ describe('addModel', () => {
     assert.deepEqual(readFileSync(join(directory, '1', 'sub', 'more.bin')), Buffer.alloc(16, 2));
   });
 
-  it('overwrites nothing', async () => {
+  test('overwrites nothing', async () => {
     const { file, repository } = prepare(onnxModel({ inputs: [X], outputs: [Y] }));
     await addModel({ file, repository });
     const message = `'${repository}' has 'net' already and nothing is overwritten; give another --name, or remove it first`;
     await assert.rejects(addModel({ file, repository }), new TritonError('ALREADY_EXISTS', message));
   });
 
-  it('warns about a name that HTTP cannot carry', async () => {
+  test('warns about a name that HTTP cannot carry', async () => {
     const { warnings } = await addModel({ ...prepare(onnxModel({ inputs: [X], outputs: [Y] })), name: 'my net' });
     assert.deepEqual(warnings, [
       "HTTP clients cannot ask for 'my net', because paths are not percent-decoded; gRPC clients can",
@@ -161,7 +161,7 @@ describe('addModel', () => {
     ['weights that are a folder', withWeights(externalTensor('w', [4], 'models-to-come')), {}, /models-to-come/],
   ];
   for (const [title, bytes, options, message] of refused) {
-    it(`refuses ${title} and leaves nothing behind`, async () => {
+    test(`refuses ${title} and leaves nothing behind`, async () => {
       const { file, repository, home } = prepare(bytes);
       mkdirSync(join(home, 'models-to-come'));
       await assert.rejects(addModel({ file, repository, ...options }), { message });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { test } from 'node:test';
 import { BodyBuffer } from './body-buffer.js';
 
 test('parts are put together, for declared and unknown sizes', () => {

@@ -1,6 +1,6 @@
 /** Ensembles in a real server: decoupled ones over streams, Python models as steps and as callers, the response cache. */
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createGrpcClient } from '../../src/client/grpc/grpc-client.js';
 import { pythonWithNumpy } from '../support/programs/python.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
@@ -40,7 +40,7 @@ const STREAMING = {
   'stream/1/.keep': '',
 };
 
-suite('a decoupled ensemble', () => {
+describe('a decoupled ensemble', () => {
   const repository = makeRepository(STREAMING);
   let server: TestServer;
   before(async () => {
@@ -194,7 +194,7 @@ class TritonPythonModel:
         return answers
 `;
 
-suite('Python models and ensembles', { skip: numpy === undefined }, () => {
+describe('Python models and ensembles', { skip: numpy === undefined }, () => {
   const types = `${io('input', { A: 'TYPE_INT32' })} ${io('output', { B: 'TYPE_INT32' })}`;
   const repository = makeRepository({
     'add_one/config.pbtxt': `backend: "python" max_batch_size: 8 ${types}`,

@@ -3,7 +3,7 @@ import '../../src/backends/onnxruntime/session/ort-telemetry.js';
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import ort from 'onnxruntime-node';
 import { SHIPPED_MODELS } from '../../src/base/package.js';
@@ -49,7 +49,7 @@ async function run(model: string, feeds: Record<string, ort.Tensor>): Promise<Re
 const numbers = (f: (i: number) => number): number[] => Array.from({ length: 16 }, (_, i) => f(i));
 
 describe('shipped models', () => {
-  it('simple, simple_int8 and simple_string add and subtract', async () => {
+  test('simple, simple_int8 and simple_string add and subtract', async () => {
     const a = numbers((i) => i - 4);
     const b = numbers((i) => 3 * i);
     const sum = numbers((i) => 4 * i - 4);
@@ -64,7 +64,7 @@ describe('shipped models', () => {
     assert.deepEqual(await run('simple_string', feed(text)), asText);
   });
 
-  it('the sequence models show the control tensors in their output', async () => {
+  test('the sequence models show the control tensors in their output', async () => {
     const column = (...values: number[]) => new ort.Tensor('int32', Int32Array.from(values), [values.length, 1]);
     const INPUT = column(10, 20, 30);
     const START = column(1, 0, 0);
@@ -81,12 +81,12 @@ describe('shipped models', () => {
 describe('shipped images', () => {
   const labels = readFileSync(join(SHIPPED_MODELS, 'densenet_onnx', 'densenet_labels.txt'), 'utf8').split('\n');
 
-  it('are all listed here', () => {
+  test('are all listed here', () => {
     assert.deepEqual(readdirSync(IMAGES).sort(), Object.keys(PICTURES));
   });
 
   for (const [file, label] of Object.entries(PICTURES)) {
-    it(`${file} is a ${label}`, async () => {
+    test(`${file} is a ${label}`, async () => {
       const image = await decodeImage(readFileSync(join(IMAGES, file)));
       assert.ok(image !== undefined);
       const shape = { width: 224, height: 224, channels: 3, layout: 'NCHW', datatype: 'FP32' } as const;

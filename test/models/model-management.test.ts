@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
@@ -94,7 +94,7 @@ async function settledIndex(client: InferenceServerClient) {
   }
 }
 
-suite('mode none', () => {
+describe('mode none', () => {
   test('changes are not followed, load and unload are refused', async () => {
     await withServer(identityModel('a', TENSORS), [], async ({ clients, write, remove }) => {
       write(identityModel('b', TENSORS) as Record<string, string>);
@@ -111,7 +111,7 @@ suite('mode none', () => {
   });
 });
 
-suite('mode explicit', () => {
+describe('mode explicit', () => {
   const explicit = (...models: string[]) => [
     '--model-control-mode=explicit',
     ...models.map((name) => `--load-model=${name}`),
@@ -300,7 +300,7 @@ suite('mode explicit', () => {
   });
 });
 
-suite('mode poll', () => {
+describe('mode poll', () => {
   const POLL = ['--model-control-mode=poll', '--repository-poll-secs=1'];
 
   test('models come, change, break, are repaired and go', { timeout: 120_000 }, async () => {
@@ -375,7 +375,7 @@ suite('mode poll', () => {
   });
 });
 
-suite('several repositories', () => {
+describe('several repositories', () => {
   test('a name that is in two of them does not serve', async () => {
     const [one, two] = [makeRepository(identityModel('a', TENSORS)), makeRepository(identityModel('a', TENSORS))];
     const server = await startTestServer([one.path, two.path], ['--exit-on-error=false']);

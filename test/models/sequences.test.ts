@@ -1,7 +1,7 @@
 /** Sequences in a real server: NVIDIA's client library over all transports, Python models that are executed repeatedly. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { after, before, suite, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { pythonWithClients, pythonWithNumpy } from '../support/programs/python.js';
@@ -74,7 +74,7 @@ const STATE = `state { input_name: "SUM" output_name: "SUM_OUT" data_type: TYPE_
   initial_state { name: "n" data_type: TYPE_INT32 dims: [1] data_file: "nine" } }`;
 const CORRID = 'control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } }';
 
-suite('Python models', { skip: numpy === undefined }, () => {
+describe('Python models', { skip: numpy === undefined }, () => {
   const repository = makeRepository({
     'described/config.pbtxt': config(`sequence_batching { direct {} ${CORRID} ${STATE} }`),
     'described/1/model.py': DESCRIBE,

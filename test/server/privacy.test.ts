@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { FREE_PORTS } from '../support/machine/free-port.js';
 import { watchOutsideSockets } from '../support/machine/outside-sockets.js';
 import { skipLoudly } from '../support/machine/skip-loudly.js';
@@ -78,7 +78,7 @@ async function inferOnce(port: string): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1500));
 }
 
-suite('nothing is written or looked up behind the user', { skip: !existsSync('/proc/self/net/tcp') }, () => {
+describe('nothing is written or looked up behind the user', { skip: !existsSync('/proc/self/net/tcp') }, () => {
   if (!existsSync('/proc/self/net/tcp')) skipLoudly('no /proc: what a process connects to cannot be seen here');
 
   const ways: [string, (repository: string) => string[], RegExp?][] = [

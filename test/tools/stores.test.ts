@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '../../src/client/create-client.js';
@@ -86,7 +86,7 @@ async function untilFetched(count: number): Promise<void> {
 }
 
 for (const scheme of SCHEMES) {
-  suite(`${scheme}://`, { timeout: LIMIT_MS }, () => {
+  describe(`${scheme}://`, { timeout: LIMIT_MS }, () => {
     test('a polling server follows what is changed, added and removed', async (t) => {
       const store = storeOf(scheme, t);
       if (store === undefined) return;
@@ -154,7 +154,7 @@ for (const scheme of SCHEMES) {
   });
 }
 
-suite('object stores', { timeout: LIMIT_MS }, () => {
+describe('object stores', { timeout: LIMIT_MS }, () => {
   test("missing buckets and wrong keys are reported with Triton's messages", async (t) => {
     const { s3, gs, as } = stores;
     if (s3 === undefined || gs === undefined || as === undefined) return t.skip('a stand-in is missing');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import test from 'node:test';
+import { test } from 'node:test';
 import { DirectSocket } from '../../src/transport/direct-socket.js';
 import { serveHttp1 } from '../../src/transport/http1/serve-http1.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
-import test, { type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import * as grpc from '@grpc/grpc-js';
 import {
   type GrpcConnection,

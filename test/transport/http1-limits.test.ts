@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import test, { type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ByteBudget } from '../../src/transport/byte-budget.js';
 import { DirectSocket } from '../../src/transport/direct-socket.js';
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import test, { type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { type Http1Handler, type Http1Options, serveHttp1 } from '../../src/transport/http1/serve-http1.js';
 import { MemorySocket, turn } from '../support/wire/memory-socket.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
-import test from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { type GrpcMethod, serveGrpc } from '../../src/transport/grpc/serve-grpc.js';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { type GrpcMethod, type GrpcServerOptions, serveGrpc } from '../../src/transport/grpc/serve-grpc.js';
 import { HpackEncoder } from '../../src/transport/http2/hpack/encoder.js';

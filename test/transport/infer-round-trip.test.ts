@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { InferCall } from '../../src/client/api/client.js';
 import {
@@ -85,7 +85,7 @@ const uniqueTensors = (tensor: fc.Arbitrary<Tensor>) =>
 const id = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'));
 
 describe('a request comes back from the wire as it was sent', () => {
-  it('over HTTP with binary data', () => {
+  test('over HTTP with binary data', () => {
     fc.assert(
       fc.property(uniqueTensors(arbitraryTensor()), parameters, id, (tensors, custom, text) => {
         const { chunks, byteLength, headerLength } = encodeHttpInferRequest(callOf(tensors, custom, text));
@@ -98,7 +98,7 @@ describe('a request comes back from the wire as it was sent', () => {
     );
   });
 
-  it('over HTTP with JSON data', () => {
+  test('over HTTP with JSON data', () => {
     fc.assert(
       fc.property(uniqueTensors(arbitraryTensor(JSON_TYPES)), parameters, id, (tensors, custom, text) => {
         const encoded = encodeHttpInferRequest(callOf(tensors, custom, text), {
@@ -122,7 +122,7 @@ describe('a request comes back from the wire as it was sent', () => {
     );
   });
 
-  it('over gRPC', () => {
+  test('over gRPC', () => {
     fc.assert(
       fc.property(uniqueTensors(arbitraryTensor()), parameters, id, (tensors, custom, text) => {
         const message = decodeModelInferRequest(Buffer.concat(encodeGrpcInferRequest(callOf(tensors, custom, text))));
@@ -147,7 +147,7 @@ describe('a response comes back from the wire as it was sent', () => {
     assert.deepEqual(result.parameters, expected.parameters);
   };
 
-  it('over HTTP with binary data', () => {
+  test('over HTTP with binary data', () => {
     fc.assert(
       fc.property(response, (fields) => {
         const full = { modelName: 'm', modelVersion: '1', ...fields };
@@ -166,7 +166,7 @@ describe('a response comes back from the wire as it was sent', () => {
     );
   });
 
-  it('over HTTP with JSON data', () => {
+  test('over HTTP with JSON data', () => {
     const json = fc.record({ outputs: uniqueTensors(arbitraryTensor(JSON_TYPES)), parameters, id });
     fc.assert(
       fc.property(json, (fields) => {
@@ -178,7 +178,7 @@ describe('a response comes back from the wire as it was sent', () => {
     );
   });
 
-  it('over gRPC, unary and in a stream', () => {
+  test('over gRPC, unary and in a stream', () => {
     fc.assert(
       fc.property(response, fc.boolean(), (fields, final) => {
         const full = { modelName: 'm', modelVersion: '1', ...fields };
@@ -197,7 +197,7 @@ describe('large contents', () => {
   const data = new Uint8Array(1 << 20);
   const call: InferCall = { modelName: 'm', inputs: [{ name: 'x', datatype: 'UINT8', shape: [1 << 20], data }] };
 
-  it('are chunks of their own when encoding and views when decoding', () => {
+  test('are chunks of their own when encoding and views when decoding', () => {
     const http = encodeHttpInferRequest(call);
     assert.ok(http.chunks.includes(data));
     const body = Buffer.concat(http.chunks);

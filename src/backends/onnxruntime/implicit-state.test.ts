@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   infer,
   int32,
@@ -63,7 +63,7 @@ function send(model: ReadyModel, id: bigint, input: RequestInput, flags = '', re
 }
 
 for (const mode of ['auto', 'off']) {
-  suite(`implicit state, inline-execution=${mode}`, () => {
+  describe(`implicit state, inline-execution=${mode}`, () => {
     for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 4 }']) {
       test(`sequences that share batches, ${strategy}`, async () => {
         const { model, close } = await start(mode, config('TYPE_INT32', strategy, SUM_STATE), ADD);

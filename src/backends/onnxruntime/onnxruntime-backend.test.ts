@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { earnMainThread } from '../../../test/support/engine/earn-main-thread.js';
 import {
   infer,
@@ -41,7 +41,7 @@ function start(files: Record<string, string | Uint8Array>, mode: 'auto' | 'off',
 }
 
 for (const mode of ['auto', 'off'] as const) {
-  suite(`inline-execution=${mode}`, () => {
+  describe(`inline-execution=${mode}`, () => {
     test('a bare model is completed and answers, outputs in byte order of their names', async () => {
       const { engine, log, close } = await start({ 'm/1/model.onnx': SUM }, mode);
       assert.equal(engine.startError, undefined, log.join('\n'));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { int32, makeRequest, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../contract/request.js';
 
@@ -34,7 +34,7 @@ async function ask(engine: Awaited<ReturnType<typeof start>>['engine'], one: Inf
 const number = (response: InferenceResponse | undefined, name: string) =>
   new Int32Array(new Uint8Array(response!.outputs.find((output) => output.name === name)!.data).buffer)[0];
 
-suite('the repeat backend', () => {
+describe('the repeat backend', () => {
   test('answers each element by itself, then ends', async () => {
     const { engine, close } = await start(CONFIG);
     const calls = await ask(engine, request([7, -8, 9], [0, 2, 0]));

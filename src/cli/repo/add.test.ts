@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SHIPPED_MODELS } from '../../base/package.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
@@ -18,7 +18,7 @@ function add(...args: string[]): { status: number | null; stdout: string; stderr
 }
 
 describe('triton repo add', () => {
-  it('says what it made and what to do next', () => {
+  test('says what it made and what to do next', () => {
     const { status, stdout, stderr } = add(SIMPLE, '--name', 'sum', '--repository', 'my models', '--max-batch-size=16');
     assert.deepEqual([status, stderr], [0, '']);
     assert.equal(
@@ -61,7 +61,7 @@ Serve it with: triton serve --model-repository 'my models'
     assert.deepEqual([errors, readdirSync(root)], [[], ['my models']]);
   });
 
-  it('tells failures from unusable arguments', () => {
+  test('tells failures from unusable arguments', () => {
     const missing = add('none.onnx', '--repository', 'r');
     assert.deepEqual(
       [missing.status, missing.stderr],
@@ -78,7 +78,7 @@ Serve it with: triton serve --model-repository 'my models'
 });
 
 describe('triton repo add where nothing can be made', () => {
-  it('ends with an error, also where the system reports ENOENT for ever', () => {
+  test('ends with an error, also where the system reports ENOENT for ever', () => {
     for (const repository of ['/proc/x', '/proc/x/y', '/dev/null/x']) {
       const { status, stderr } = spawnSync(
         process.execPath,
@@ -90,7 +90,7 @@ describe('triton repo add where nothing can be made', () => {
     }
   });
 
-  it('refuses a pipe and a device in place of the model', () => {
+  test('refuses a pipe and a device in place of the model', () => {
     spawnSync('mkfifo', [join(root, 'pipe.onnx')]);
     for (const file of ['pipe.onnx', '/dev/zero']) {
       const { status, stderr } = spawnSync(

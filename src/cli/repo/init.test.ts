@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CATALOGUE } from '../../backends/catalogue.js';
 import { describeOnnx } from '../../backends/onnxruntime/describe/describe-onnx.js';
@@ -30,7 +30,7 @@ const MODELS = [
 ];
 
 describe('triton repo init', () => {
-  it('makes the example repository', async () => {
+  test('makes the example repository', async () => {
     const { status, stdout, stderr } = init('models');
     assert.deepEqual([status, stderr], [0, '']);
     assert.match(
@@ -53,7 +53,7 @@ describe('triton repo init', () => {
     assert.equal(labels.split('\n').length, Number(config.output[0]?.dims[0]));
   });
 
-  it('overwrites nothing', async () => {
+  test('overwrites nothing', async () => {
     writeFileSync(join(root, 'file'), '');
     const before = readdirSync(root).sort();
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe('triton repo init', () => {
     assert.deepEqual(readdirSync(root).sort(), before);
   });
 
-  it('wants one folder', () => {
+  test('wants one folder', () => {
     assert.equal(init().status, 2);
     assert.equal(init('a', 'b').status, 2);
     assert.equal(init('--help').status, 0);

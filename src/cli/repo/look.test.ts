@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SHIPPED_MODELS } from '../../base/package.js';
 
@@ -24,7 +24,7 @@ function repo(args: readonly string[], input = ''): { status: number | null; out
 }
 
 describe('triton repo list', () => {
-  it('shows each model with its state, as a table and as JSON', () => {
+  test('shows each model with its state, as a table and as JSON', () => {
     const { status, out, complaint } = repo(['list', 'r']);
     assert.deepEqual([status, complaint], [0, '']);
     assert.match(out, /│ bad +│ identity +│ - +│ +0 │ +\d+ B │ 1 error │/);
@@ -39,7 +39,7 @@ describe('triton repo list', () => {
     );
   });
 
-  it('fails when there is no such repository', () => {
+  test('fails when there is no such repository', () => {
     const { status, complaint } = repo(['list', 'none']);
     assert.equal(status, 1);
     assert.match(complaint, /^triton repo: error: failed to stat file none/);
@@ -47,7 +47,7 @@ describe('triton repo list', () => {
 });
 
 describe('triton repo show', () => {
-  it('shows metadata, files, the file of the model and the completed configuration', () => {
+  test('shows metadata, files, the file of the model and the completed configuration', () => {
     const { status, out } = repo(['show', 'simple', '--repository', 'r']);
     assert.equal(status, 0);
     assert.match(out, /^simple: ready\n {2}directory r\/simple /);
@@ -69,7 +69,7 @@ describe('triton repo show', () => {
     assert.equal(facts.config.max_batch_size, 8);
   });
 
-  it('shows what is wrong with a model, and names the nearest one', () => {
+  test('shows what is wrong with a model, and names the nearest one', () => {
     const bad = repo(['show', 'bad', '--repository', 'r']);
     assert.equal(bad.status, 1);
     assert.match(bad.out, /^bad: 1 error\n[\s\S]*error: at least one version must be available/);
@@ -82,7 +82,7 @@ describe('triton repo show', () => {
 });
 
 describe('triton repo fmt', () => {
-  it('--check tells, fmt mends, and then there is nothing to do', () => {
+  test('--check tells, fmt mends, and then there is nothing to do', () => {
     const file = path.join(root, 'f/m/config.pbtxt');
     mkdirSync(path.join(root, 'f/m/configs'), { recursive: true });
     writeFileSync(file, 'max_batch_size:8 name: "m" # ours\n');
@@ -98,7 +98,7 @@ describe('triton repo fmt', () => {
     assert.deepEqual(readdirSync(path.join(root, 'f/m')).sort(), ['config.pbtxt', 'configs']);
   });
 
-  it('takes a text from the standard input, and leaves alone what it cannot read', () => {
+  test('takes a text from the standard input, and leaves alone what it cannot read', () => {
     assert.equal(repo(['fmt', '-'], 'name: "x"').out, 'name: "x"\n');
     const { status, out, complaint } = repo(['fmt', '-'], 'nam: "x"');
     assert.deepEqual([status, out], [1, '']);
@@ -108,7 +108,7 @@ describe('triton repo fmt', () => {
 });
 
 describe('triton repo fetch', () => {
-  it('lists the models, and says what is wrong with its arguments', () => {
+  test('lists the models, and says what is wrong with its arguments', () => {
     const { status, out } = repo(['fetch', '--list']);
     assert.equal(status, 0);
     for (const name of ['densenet_onnx', 'inception_v1_onnx', 'inception_v2_onnx', 'inception_graphdef']) {
@@ -122,7 +122,7 @@ describe('triton repo fetch', () => {
     );
   });
 
-  it('leaves nothing when the publisher cannot be reached', () => {
+  test('leaves nothing when the publisher cannot be reached', () => {
     const model = {
       name: 'm',
       config: '',
@@ -158,7 +158,7 @@ describe('triton repo fetch', () => {
 });
 
 describe('triton repo add --python', () => {
-  it('makes a model that validation accepts', () => {
+  test('makes a model that validation accepts', () => {
     const { status, out } = repo(['add', '--python', '--name', 'doubler', '--repository', 'p']);
     assert.equal(status, 0);
     assert.match(out, /^Made the Python model 'p\/doubler': config\.pbtxt, 1\/model\.py\.\n/);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { SHIPPED_MODELS } from '../../base/package.js';
 
@@ -42,7 +42,7 @@ function validate(...args: string[]): { status: number | null; out: string } {
 }
 
 describe('the text form', () => {
-  it('shows both shapes with the axis that differs, near names, and what to do', () => {
+  test('shows both shapes with the axis that differs, near names, and what to do', () => {
     const { status, out } = validate('my models');
     assert.equal(status, 1);
     assert.equal(
@@ -70,7 +70,7 @@ describe('the text form', () => {
 });
 
 describe('--show-effective', () => {
-  it('tells what was added, and why, as text', () => {
+  test('tells what was added, and why, as text', () => {
     const { status, out } = validate('good', '--show-effective');
     assert.equal(status, 0);
     assert.match(
@@ -87,7 +87,7 @@ describe('--show-effective', () => {
     assert.match(out, /\n2 models: 0 errors, 0 warnings\n$/);
   });
 
-  it('is a member of the JSON form, and no part of the others', () => {
+  test('is a member of the JSON form, and no part of the others', () => {
     const { out } = validate('good', '--show-effective', '--format', 'json');
     const { effective } = JSON.parse(out) as {
       effective: { model: string; generated: boolean; config: { backend: string }; added: { field: string }[] }[];
@@ -117,7 +117,7 @@ describe('--show-effective', () => {
 });
 
 describe('the form for GitHub', () => {
-  it('makes an annotation of each finding, escaped, at its line and column', () => {
+  test('makes an annotation of each finding, escaped, at its line and column', () => {
     const { status, out } = validate('my models', '--format', 'github');
     assert.equal(status, 1);
     const lines = out.trimEnd().split('\n');
@@ -136,7 +136,7 @@ describe('the form for GitHub', () => {
 });
 
 describe('SARIF', () => {
-  it('keeps to the essentials of the published schema of version 2.1.0', () => {
+  test('keeps to the essentials of the published schema of version 2.1.0', () => {
     const { status, out } = validate('my models', '--format', 'sarif');
     assert.equal(status, 1);
     const log = JSON.parse(out) as Json;
@@ -156,7 +156,7 @@ describe('SARIF', () => {
     assert.equal(bases.SRCROOT.uri, `${pathToFileURL(root).href}/`);
   });
 
-  it('is complete without any findings too', () => {
+  test('is complete without any findings too', () => {
     const { status, out } = validate('good', '--format', 'sarif');
     assert.equal(status, 0);
     checkSarif(JSON.parse(out) as Json);

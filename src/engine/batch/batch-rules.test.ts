@@ -1,6 +1,6 @@
 /** The rules of the dynamic batcher one by one, on a virtual time (spec: runtime, sections 1.3 to 1.7). */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { type LabAnswer, type LabRequest, SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 
 type Arrival = readonly [ms: number, id: string, request?: LabRequest];
@@ -18,7 +18,7 @@ async function behindBusy(text: string, arrivals: readonly Arrival[], rows = 1):
   return (await new SchedulerLab(text).batches([busy(100, rows), ...arrivals])).slice(1);
 }
 
-suite('which requests share a batch', () => {
+describe('which requests share a batch', () => {
   test('as many rows as max_batch_size, no more', async () => {
     const arrivals = [...each(1, 'a b', { rows: 3 }), ...each(1, 'c', { rows: 2 }), ...each(1, 'd')];
     assert.deepEqual(await behindBusy(dynamic(''), arrivals), ['a b c', 'd']);
@@ -46,7 +46,7 @@ suite('which requests share a batch', () => {
   });
 });
 
-suite('sizes and delays', () => {
+describe('sizes and delays', () => {
   test('without a delay all that waits goes when an instance is free', async () => {
     const lab = new SchedulerLab(dynamic(''));
     assert.deepEqual(await lab.batches([busy(), ...each(20, 'a b'), ...each(60, 'c')]), ['busy', 'a b c']);
@@ -128,7 +128,7 @@ suite('sizes and delays', () => {
   });
 });
 
-suite('queue policies', () => {
+describe('queue policies', () => {
   const queue = (text: string) => dynamic(`default_queue_policy { ${text} }`);
 
   test('the limit counts what waits; what left the queue makes room', async () => {
@@ -254,7 +254,7 @@ test('a request with a batch of 0 rows shares a batch with no other', async () =
   assert.deepEqual(await behindBusy(dynamic(''), arrivals), ['a b', 'none', 'c d']);
 });
 
-suite('a batch that fails', () => {
+describe('a batch that fails', () => {
   const arrivals = [...each(1, 'a b'), ...each(1, 'bad', { fails: true }), ...each(1, 'c'), ...each(300, 'later')];
 
   test('is executed again one by one where that has no other effect, so that the bad request fails alone', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -72,7 +72,7 @@ async function batchesBehindBusy(text: string, requests: readonly InferenceReque
 
 const singles = (...ids: string[]) => ids.map((id) => rows(id));
 
-suite('batches behind a busy instance', () => {
+describe('batches behind a busy instance', () => {
   test('without batching every request is executed by itself, in order', async () => {
     assert.deepEqual(await batchesBehindBusy(config(''), singles('a', 'b', 'c', 'd')), [['a'], ['b'], ['c'], ['d']]);
   });
@@ -124,7 +124,7 @@ suite('batches behind a busy instance', () => {
   });
 });
 
-suite('delays', () => {
+describe('delays', () => {
   const text = (delayMs: number) =>
     config(`dynamic_batching { preferred_batch_size: [2, 4] max_queue_delay_microseconds: ${delayMs * 1000} }`);
 
@@ -150,7 +150,7 @@ suite('delays', () => {
   });
 });
 
-suite('queue policies', () => {
+describe('queue policies', () => {
   const policy = (text: string) =>
     config(`dynamic_batching { preferred_batch_size: [1] default_queue_policy { ${text} } }`);
 

@@ -1,6 +1,6 @@
 /** One table: which of the requests that wait make the next batch. */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { int32 } from '../../../test/support/engine/engine-harness.js';
 import { normalizeModelConfig } from '../../modelconfig/complete/normalize.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
@@ -174,7 +174,7 @@ function taskOf(id: string, { rows = 1, ageUs = 0, width = 1, priority = 0n }: W
   return { ...task, timeoutMicroseconds: 0n, cancelled: false, line: undefined } as unknown as Task;
 }
 
-suite('formBatch', () => {
+describe('formBatch', () => {
   for (const each of CASES) {
     test(each.what, () => {
       const { batching = '', maxBatchSize = 8, growing = {}, waiting } = each;

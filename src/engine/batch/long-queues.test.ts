@@ -3,7 +3,7 @@
  * long here that quadratic work takes minutes; the bound only tells that from what is linear.
  */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { int32, makeRequest } from '../../../test/support/engine/engine-harness.js';
 import { SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 import { validateRequest } from '../request/validate-request.js';
@@ -73,7 +73,7 @@ const withPolicy = (policy: object, more: Partial<QueueOptions> = {}): QueueOpti
   ...more,
 });
 
-suite('a long queue', () => {
+describe('a long queue', () => {
   test('requests that are all cancelled before a batching pass leave nothing behind', () => {
     const queue = new BatchQueue(PLAIN_QUEUE, () => {});
     for (let round = 0; round < 100; round++) {
@@ -163,7 +163,7 @@ suite('a long queue', () => {
     }));
 });
 
-suite('cancelled requests', () => {
+describe('cancelled requests', () => {
   for (const [name, batching] of [
     ['the default scheduler', ''],
     ['the dynamic batcher', 'dynamic_batching {}'],

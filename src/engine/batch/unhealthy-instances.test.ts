@@ -1,6 +1,6 @@
 /** Instances that cannot execute get nothing while another can, on a virtual time. */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';
 
 const model = (batching: string) =>
@@ -13,7 +13,7 @@ function placesOf(lab: SchedulerLab): Map<string, string> {
   return new Map(lab.executions.flatMap(({ instance, ids }) => ids.map((id) => [id, instance] as const)));
 }
 
-suite('an instance that is not healthy', () => {
+describe('an instance that is not healthy', () => {
   for (const [name, batching] of [
     ['the default scheduler', ''],
     ['the dynamic batcher', 'dynamic_batching {}'],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createCache } from './create-cache.js';
 
 const local = (key: string, value: string) => ({ cache: 'local', key, value });
 
-suite('settings of the cache', () => {
+describe('settings of the cache', () => {
   test('without any there is none', () => assert.equal(createCache([]), undefined));
 
   test('the last size counts, read as C reads numbers', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Tensor } from '../../protocol/tensor.js';
 import { type CachedResponse, LocalCache } from './local-cache.js';
@@ -13,7 +13,7 @@ function kept(outputs: Tensor[], parameters: CachedResponse['parameters'] = []):
   return { outputs, parameters };
 }
 
-suite('the local cache', () => {
+describe('the local cache', () => {
   test('needs 192 bytes', () => {
     assert.throws(() => new LocalCache(191), {
       code: 'INTERNAL',

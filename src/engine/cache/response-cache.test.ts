@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -61,7 +61,7 @@ async function counts(engine: Engine, name = 'm') {
   };
 }
 
-suite('the response cache', () => {
+describe('the response cache', () => {
   test('answers an equal request without an execution, whatever its id and parameters', async () => {
     const { engine, backend, close } = await start({ 'm/config.pbtxt': config(ENABLED) });
     const model = engine.model('m', '');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { int32Values, makeRequest, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import {
   ask,
@@ -16,7 +16,7 @@ import { echo, type Script, ScriptedBackend } from '../../../test/support/engine
 import type { ExecutionRequest } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 
-suite('a step that fails', () => {
+describe('a step that fails', () => {
   const fails: Script = (request) =>
     request.respond({ outputs: [], error: new TritonError('UNAVAILABLE', 'no luck') }, true);
 
@@ -96,7 +96,7 @@ suite('a step that fails', () => {
   });
 });
 
-suite('a decoupled ensemble', () => {
+describe('a decoupled ensemble', () => {
   /** As many responses as the input says, each with its number, then an empty end. */
   const repeat: Script = (request) => {
     const count = new Int32Array(new Uint8Array(request.inputs[0]!.data).buffer)[0]!;

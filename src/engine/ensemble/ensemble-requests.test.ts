@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -22,7 +22,7 @@ import {
 import { type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
 import type { InferenceResponse } from '../../contract/request.js';
 
-suite('a request of an ensemble', () => {
+describe('a request of an ensemble', () => {
   test('adds the times of its steps up and counts itself once', async () => {
     const { engine, close } = await start(CHAIN);
     const answer = await infer(engine.model('chain', ''), makeRequest([DATA([1, 2, 3])]));
@@ -119,7 +119,7 @@ suite('a request of an ensemble', () => {
   });
 });
 
-suite('max_inflight_requests', () => {
+describe('max_inflight_requests', () => {
   const limited = (limit: number) => [
     model('first'),
     model('slow', { more: 'dynamic_batching { preferred_batch_size: 1 }' }, 'gated'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   infer,
   int32,
@@ -12,7 +12,7 @@ import { ask, CHAIN, DATA, ensemble, type Io, model, start, step } from '../../.
 import { echo, type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
 import type { InferenceRequest } from '../../contract/request.js';
 
-suite('steps of an ensemble', () => {
+describe('steps of an ensemble', () => {
   test('hand tensors on without copying them', async () => {
     const { engine, backend, close } = await start(CHAIN);
     const input = DATA([3, 4]);
@@ -137,7 +137,7 @@ suite('steps of an ensemble', () => {
   });
 });
 
-suite('shapes between models of which one batches', () => {
+describe('shapes between models of which one batches', () => {
   const through = async (member: Io, own: Io, shape: number[], script: Script = echo) => {
     const { engine, backend, close } = await start(
       [model('m', member), ensemble('e', [step('m', { IN: 'DATA' }, { OUT: 'RESULT' })], own)],
@@ -175,7 +175,7 @@ suite('shapes between models of which one batches', () => {
   });
 });
 
-suite('optional tensors', () => {
+describe('optional tensors', () => {
   test('an input that was not given is left out of the steps, an output that was not made out of the answer', async () => {
     const some: Script = (request) => {
       const outputs = request.inputs.map((input) => ({ ...input, name: input.name === 'A' ? 'X' : 'Y' }));
@@ -225,7 +225,7 @@ suite('optional tensors', () => {
   });
 });
 
-suite('places in sequences', () => {
+describe('places in sequences', () => {
   const answering =
     (parameters: [string, bigint | string | boolean][]): Script =>
     (request) =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { VirtualClock } from '../../../test/support/engine/virtual-clock.js';
 import { StepLimiter } from './step-limiter.js';
 
@@ -12,7 +12,7 @@ function limiter(limit: number) {
   return { clock, told, ran, places, acquire };
 }
 
-suite('a limiter of steps', () => {
+describe('a limiter of steps', () => {
   test('runs what finds a place, the rest in order as places come back', () => {
     const { ran, places, acquire } = limiter(2);
     for (const name of ['a', 'b', 'c', 'd']) acquire(name);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { GatedBackend, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import type { EngineOptions } from '../options/engine-options.js';
 
@@ -60,7 +60,7 @@ async function start(configs: Readonly<Record<string, string>> = CONFIGS, option
 const loaded = (name: string) => [`I loading: ${name}:1`, `I successfully loaded '${name}'`];
 const unloaded = (name: string) => `I successfully unloaded '${name}' version 1`;
 
-suite('loading an ensemble', () => {
+describe('loading an ensemble', () => {
   test('loads its members first, through nested ensembles', async () => {
     const { load, ready, lines, close } = await start();
     await load('outer');
@@ -141,7 +141,7 @@ suite('loading an ensemble', () => {
   });
 });
 
-suite('members that change', () => {
+describe('members that change', () => {
   test('bring their ensembles with them', async () => {
     const { load, lines, change, ready, engine, close } = await start();
     await load('outer');
@@ -206,7 +206,7 @@ suite('members that change', () => {
   });
 });
 
-suite('unloading', () => {
+describe('unloading', () => {
   test('a member takes its ensembles out; loading it brings them back', async () => {
     const { load, lines, ready, engine, close } = await start();
     await load('outer');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -34,7 +34,7 @@ function start(files: Record<string, string>, options: Partial<EngineOptions> = 
 
 const explicit = (...loadModels: string[]): Partial<EngineOptions> => ({ modelControlMode: 'explicit', loadModels });
 
-suite('start', () => {
+describe('start', () => {
   test('a broken model does not hurt the others', async () => {
     const { engine, log, close } = await start({
       'bad/config.pbtxt': config('bad').replace('gated', 'broken'),
@@ -130,7 +130,7 @@ suite('start', () => {
   });
 });
 
-suite('looking up a model', () => {
+describe('looking up a model', () => {
   test('versions and the texts of what is not there', async () => {
     const files = {
       'm/config.pbtxt': config('m', 'version_policy { specific { versions: [1, 3] } }'),
@@ -183,7 +183,7 @@ suite('looking up a model', () => {
   });
 });
 
-suite('loading and unloading', () => {
+describe('loading and unloading', () => {
   test('are refused outside explicit mode', async () => {
     const { engine, close } = await start({});
     const refused = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -41,7 +41,7 @@ async function follow(files: Record<string, string>, more: Partial<EngineOptions
 
 const BOUND = { timeout: 60_000 };
 
-suite('polling', () => {
+describe('polling', () => {
   test('requests on their way end on the object that was replaced', BOUND, async () => {
     const { engine, backend, write, logged, close } = await follow({ 'a/config.pbtxt': config('a'), 'a/1/': '' });
     const answer = infer(engine.model('a', ''), makeRequest([int32('IN', [1], [1])]));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { int32, makeRequest, strings } from '../../../test/support/engine/engine-harness.js';
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
@@ -214,7 +214,7 @@ const REFUSED: [string, ModelPlan, RequestInput[], Partial<InferenceRequest>, st
   ],
 ];
 
-suite('requests that are refused', () => {
+describe('requests that are refused', () => {
   for (const [title, model, inputs, more, message] of REFUSED) {
     test(title, () => {
       assert.throws(
@@ -236,7 +236,7 @@ suite('requests that are refused', () => {
   });
 });
 
-suite('requests that pass', () => {
+describe('requests that pass', () => {
   test('batch size, tensors and all outputs', () => {
     const result = validateRequest(
       TWO,
@@ -277,7 +277,7 @@ suite('requests that pass', () => {
   });
 });
 
-suite('sequence ids', () => {
+describe('sequence ids', () => {
   const control = (type: string) =>
     plan(`max_batch_size: 1 input { name: "A" data_type: TYPE_INT32 dims: [1] } output { name: "O" data_type: TYPE_INT32 dims: [1] }
       sequence_batching { control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: ${type} } } }`);

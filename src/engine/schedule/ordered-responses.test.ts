@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { OrderedResponses } from './ordered-responses.js';
 
 /** Responses that say their names when they go out. */
@@ -10,7 +10,7 @@ function ordered() {
   return { responses, sent, say };
 }
 
-suite('responses in the order of dispatch', () => {
+describe('responses in the order of dispatch', () => {
   test('wait for every earlier request', () => {
     const { responses, sent, say } = ordered();
     const [first, second] = [responses.slot(), responses.slot()];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   GatedBackend,
   infer,
@@ -57,7 +57,7 @@ async function drain(backend: GatedBackend, answers: readonly Promise<unknown>[]
   return backend.executions.map(({ ids }) => ids.join('+'));
 }
 
-suite('resources', () => {
+describe('resources', () => {
   test('models that do not fit together wait for each other', async () => {
     const { engine, backend, close } = await start({
       a: config('a', 'resources { name: "R" count: 2 }'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { SequenceControls } from './controls.js';
@@ -17,7 +17,7 @@ const bytesOf = (made: SequenceControls, correlationId: bigint | string): number
   return [...tensors[0]!.data];
 };
 
-suite('correlation ids', () => {
+describe('correlation ids', () => {
   for (const [type, value, bytes] of [
     ['TYPE_UINT64', 0x0102030405060708n, [8, 7, 6, 5, 4, 3, 2, 1]],
     ['TYPE_UINT64', 2n ** 64n - 1n, [255, 255, 255, 255, 255, 255, 255, 255]],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { infer, int32, int32Values, settle, startEngine } from '../../../test/support/engine/engine-harness.js';
 import { startSequenceModel, step, viewOf } from '../../../test/support/engine/sequence-model.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
@@ -27,7 +27,7 @@ async function startSumming(strategy: string, state = `${STATE} dims: [1]`, opti
 const fed = (batch: readonly ExecutionRequest[]) => batch.map((request) => viewOf(request, 'SUM').getInt32(0, true));
 
 for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 3 }']) {
-  suite(strategy, () => {
+  describe(strategy, () => {
     test('each sequence has states of its own; START begins anew', async () => {
       const { sum, close } = await startSumming(strategy);
       assert.equal(await sum(1n, 1, 'S'), 1);
@@ -112,7 +112,7 @@ test('a model that does not batch has one slot, and tensors without a batch dime
   await close();
 });
 
-suite('null rows', () => {
+describe('null rows', () => {
   test('get zeros, and touch no state', async () => {
     const { sum, backend, close } = await startSumming('direct {}');
     await sum(1n, 5, 'S');
@@ -127,7 +127,7 @@ suite('null rows', () => {
   });
 });
 
-suite('the first request of a sequence is fed', () => {
+describe('the first request of a sequence is fed', () => {
   const firstState = async (state: string, files = {}) => {
     const { model, backend, close } = await startSequenceModel(`direct {} state { ${state} }`, { files });
     backend.open = true;
@@ -191,7 +191,7 @@ suite('the first request of a sequence is fed', () => {
   });
 });
 
-suite('configurations', () => {
+describe('configurations', () => {
   const load = async (states: string, files = {}) => {
     const text = `name: "m" backend: "identity" max_batch_size: 2
       input { name: "INPUT0" data_type: TYPE_INT32 dims: [1] } output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [1] }

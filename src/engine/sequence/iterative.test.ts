@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { infer, int32, int32Values, makeRequest, settle } from '../../../test/support/engine/engine-harness.js';
 import { row, startSequenceModel, step, viewOf } from '../../../test/support/engine/sequence-model.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
@@ -27,7 +27,7 @@ async function startCounting(strategy: string, options = {}) {
 const times = (id: string, count: number, more = {}) => makeRequest([int32('IN', [1, 1], [count])], { id, ...more });
 
 for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
-  suite(`iterative sequences, ${strategy}`, () => {
+  describe(`iterative sequences, ${strategy}`, () => {
     test('a request is executed until it is answered; START is set the first time only', async () => {
       const { model, rows, engine, close } = await startCounting(`iterative_sequence: true ${strategy}`);
       const answer = await infer(model, times('a', 3));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { infer, int32, makeRequest, settle } from '../../../test/support/engine/engine-harness.js';
 import { row, startSequenceModel, step } from '../../../test/support/engine/sequence-model.js';
 
 const start = (strategy: string, batch = 3) => startSequenceModel(strategy, { batch });
 
-suite('requests that are refused', () => {
+describe('requests that are refused', () => {
   test('with their texts, and nothing is counted', async () => {
     const { model, engine, close } = await start('');
     for (const [request, message] of [
@@ -40,7 +40,7 @@ suite('requests that are refused', () => {
   });
 });
 
-suite('direct strategy', () => {
+describe('direct strategy', () => {
   test('a sequence keeps its row; rows without a request are null', async () => {
     const { model, backend, engine, close } = await start('');
     backend.open = true;
@@ -170,7 +170,7 @@ suite('direct strategy', () => {
   });
 });
 
-suite('oldest strategy', () => {
+describe('oldest strategy', () => {
   test('one request of each sequence in the batcher, no null rows', async () => {
     const { model, backend, close } = await start('oldest { max_candidate_sequences: 8 }');
     const answers = [

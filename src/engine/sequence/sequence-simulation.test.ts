@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { simulateSequences } from '../../../test/support/engine/sequence-simulation.js';
 
 /** Full size: `TRITON_SIMULATION_ARRIVALS=100000 node --test dist/src/engine/sequence/sequence-simulation.test.js`. */
 const ARRIVALS = Number(process.env['TRITON_SIMULATION_ARRIVALS'] ?? 1000);
 
 /** Nothing lost, doubled, reordered or starved; limits, slots, controls and states right: asserted in the simulation. */
-suite(`simulation of ${ARRIVALS} requests`, () => {
+describe(`simulation of ${ARRIVALS} requests`, () => {
   for (const [name, strategy, instances, maxBatchSize] of [
     ['direct', 'direct {}', 3, 4],
     ['direct, delayed', 'direct { max_queue_delay_microseconds: 3000 minimum_slot_utilization: 0.75 }', 2, 8],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { infer, int32, settle } from '../../../test/support/engine/engine-harness.js';
 import { row, startSequenceModel, step } from '../../../test/support/engine/sequence-model.js';
 
@@ -13,7 +13,7 @@ async function withEnvironment<T>(variables: Readonly<Record<string, string>>, l
   }
 }
 
-suite('slots', () => {
+describe('slots', () => {
   test('the lowest are taken first, spread over the instances', async () => {
     const { model, backend, close } = await startSequenceModel('', { instances: 2, batch: 2 });
     backend.open = true;
@@ -90,7 +90,7 @@ suite('slots', () => {
   });
 });
 
-suite('backlog', () => {
+describe('backlog', () => {
   test('an END closes it; the id may wait again, and the oldest gets the slot', async () => {
     const { model, backend, close } = await startSequenceModel('', { batch: 1 });
     backend.open = true;
@@ -148,7 +148,7 @@ suite('backlog', () => {
   });
 });
 
-suite('oldest strategy', () => {
+describe('oldest strategy', () => {
   test('as many candidates as the largest batch has rows, where nothing is said', async () => {
     const { model, backend, close } = await startSequenceModel('oldest {}', { batch: 2 });
     backend.open = true;
@@ -194,7 +194,7 @@ suite('oldest strategy', () => {
   });
 });
 
-suite('held back by the environment', () => {
+describe('held back by the environment', () => {
   test('until so many requests are queued, in all instances together', async () => {
     const load = () => startSequenceModel('', { instances: 2, batch: 2 });
     const { model, backend, close } = await withEnvironment({ TRITONSERVER_DELAY_SCHEDULER: '3' }, load);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { introsort } from './introsort.js';
 
@@ -9,7 +9,7 @@ function sorted(values: readonly number[]): number[] {
   return [...order];
 }
 
-it('sorts', () => {
+test('sorts', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 300 }), (values) => {
       const order = sorted(values);
@@ -27,14 +27,14 @@ it('sorts', () => {
 });
 
 // Results of std::sort of GNU's C++ library.
-it('leaves equal elements in the order of the original', () => {
+test('leaves equal elements in the order of the original', () => {
   const one = new Array<number>(1001).fill(0);
   one[304] = 1;
   assert.deepEqual(sorted(one).slice(0, 5), [304, 666, 673, 672, 671]);
   assert.deepEqual(sorted([1, 2, 1, 2, 1]), [1, 3, 0, 2, 4]);
 });
 
-it('sorts what defeats the median of three', () => {
+test('sorts what defeats the median of three', () => {
   const half = 1000;
   const values: number[] = [];
   for (let i = 1; i <= half; i++) {

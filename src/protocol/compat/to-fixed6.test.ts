@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { toFixed6 } from './to-fixed6.js';
 
 describe('toFixed6', () => {
-  it('prints like C', () => {
+  test('prints like C', () => {
     const texts = [0.5, 1 / 128, 3 / 128, -1 / 128, 1e22, -0, -1e-9, 123456.7891235, 1e20].map(toFixed6);
     assert.deepEqual(texts, [
       '0.500000',

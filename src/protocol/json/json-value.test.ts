@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { atOnce } from '../steps.js';
 import { JsonSyntaxError, SyntaxReason } from './json-error.js';
@@ -91,7 +91,7 @@ describe('parseJson', () => {
         (reason === SyntaxReason.EMPTY || reason === SyntaxReason.ROOT_FOLLOWED || text.startsWith('\xef'))
       )
         continue;
-      it(`says what is wrong with ${JSON.stringify(wrapped.slice(0, 60))}`, () => {
+      test(`says what is wrong with ${JSON.stringify(wrapped.slice(0, 60))}`, () => {
         assert.throws(
           () => parse(wrapped),
           (error: unknown) => {
@@ -105,7 +105,7 @@ describe('parseJson', () => {
     }
   }
 
-  it('reads what JSON.parse reads', () => {
+  test('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 9 }), fc.integer({ min: 0, max: 3 }), (value, indent) => {
         const text = JSON.stringify(value, undefined, indent);
@@ -115,7 +115,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses what JSON.parse refuses, apart from the bare words', () => {
+  test('refuses what JSON.parse refuses, apart from the bare words', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -140,7 +140,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('takes a byte order mark, bare NaN and infinities', () => {
+  test('takes a byte order mark, bare NaN and infinities', () => {
     // Numbers may overflow by their exponent, and even words may have a fraction and an exponent.
     assert.deepEqual(toJs(parse('[1000e306,-1.8e308,NaN.5,-Infe3]')), [Infinity, -Infinity, Number.NaN, -Infinity]);
     assert.deepEqual(toJs(parse('\xef\xbb\xbf[NaN,Inf,Infinity,-Inf,-Infinity]')), [
@@ -152,12 +152,12 @@ describe('parseJson', () => {
     ]);
   });
 
-  it('keeps the bytes of strings that are no UTF-8', () => {
+  test('keeps the bytes of strings that are no UTF-8', () => {
     const value = parse('["a\xff\\u00e9"]').asArray()[0]!;
     assert.deepEqual(Buffer.from(value.asStringBytes()), Buffer.from('a\xff\xc3\xa9', 'latin1'));
   });
 
-  it('keeps order and repetition of names, and finds the first', () => {
+  test('keeps order and repetition of names, and finds the first', () => {
     const value = parse('{"b":1,"a":2,"b":3}');
     assert.deepEqual(
       value.members().map(([name, member]) => [name.asString(), member.asDouble()]),
@@ -171,7 +171,7 @@ describe('parseJson', () => {
     assert.equal(parse('{"\\u0062":1}').member('b')?.asDouble(), 1);
   });
 
-  it('tells integers from other numbers and keeps all their digits', () => {
+  test('tells integers from other numbers and keeps all their digits', () => {
     const kinds = parse('[1,1.0,1e0,-0,18446744073709551615,-9223372036854775808]').asArray();
     assert.deepEqual(
       kinds.map(({ kind }) => kind),
@@ -182,7 +182,7 @@ describe('parseJson', () => {
     assert.equal(kinds[5]!.asInt64(), -(2n ** 63n));
   });
 
-  it('reads lists of unsigned integers of any length of digits', () => {
+  test('reads lists of unsigned integers of any length of digits', () => {
     assert.deepEqual(parse('[ 1 ,16,\n0, 1000000000000000000 ]').asUints(100), [1, 16, 0, 1e18]);
     assert.deepEqual(parse('[]').asUints(100), []);
     for (const text of ['[-1]', '[1.5]', '["1"]', '[[1]]', '[1,18446744073709551616]']) {
@@ -193,7 +193,7 @@ describe('parseJson', () => {
     assert.throws(() => parse('1').asUints(100), { message: 'attempt to access JSON non-array as array' });
   });
 
-  it('refuses what is nested deeper than a thousand levels, and needs no stack for less', () => {
+  test('refuses what is nested deeper than a thousand levels, and needs no stack for less', () => {
     assert.ok(parse(`${'{"a":[{"b":'.repeat(300)}1${'}]}'.repeat(300)}`).isObject);
     for (const read of [parse, (text: string) => atOnce(parseJsonSteps(Buffer.from(text)))]) {
       assert.throws(() => read('['.repeat(1_000_000)), { message: /Nested deeper than 1000 levels\. at 1000$/ });
@@ -201,7 +201,7 @@ describe('parseJson', () => {
     }
   });
 
-  it('makes no more values than the limit, and says so at once', () => {
+  test('makes no more values than the limit, and says so at once', () => {
     // 30 MB of empty objects: 10,000,000 values of 190 bytes each would be 1.9 GB of heap.
     const bomb = Buffer.from(`[${'{},'.repeat(10_000_000)}{}]`);
     const before = process.memoryUsage().heapUsed;
@@ -215,7 +215,7 @@ describe('parseJson', () => {
     assert.throws(() => numbers.required('x').asArray(), { code: 'INVALID_ARG' });
   });
 
-  it('reads a document in steps as it does at once', () => {
+  test('reads a document in steps as it does at once', () => {
     const long = 'x'.repeat(70_000);
     const part = fc.constantFrom(
       '"a"',
@@ -247,7 +247,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('answers wrong questions in the words of the server', () => {
+  test('answers wrong questions in the words of the server', () => {
     const value = parse('{"s":"x","n":-1,"f":1.5,"l":[],"big":18446744073709551616}');
     const wrong: (readonly [() => unknown, string])[] = [
       [() => value.required('x'), "attempt to access non-existing object member 'x'"],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { atOnce } from '../steps.js';
 import { parseJson } from './json-value.js';
@@ -33,7 +33,7 @@ const numberText = fc.oneof(
 );
 
 describe('readDouble', () => {
-  it('reads every text as Number does', () => {
+  test('reads every text as Number does', () => {
     fc.assert(
       fc.property(numberText, (text) => {
         const cursor = { bytes: Buffer.from(`${text},`), pos: 0 };
@@ -46,7 +46,7 @@ describe('readDouble', () => {
     );
   });
 
-  it('finds the same float as by way of the nearest double', () => {
+  test('finds the same float as by way of the nearest double', () => {
     fc.assert(
       fc.property(numberText, (text) => {
         const expected = /^-0+$/.test(text) ? 0 : Math.fround(Number(text));
@@ -58,7 +58,7 @@ describe('readDouble', () => {
 });
 
 describe('jsonDouble', () => {
-  it('prints like the server', () => {
+  test('prints like the server', () => {
     const texts = [1, -0, 0.1, 12340000000, 1e30, 1.5e-7, 1e21, 1e20, 1e-6, 123456.789, -2.5e-10, Math.fround(0.1)].map(
       jsonDouble,
     );
@@ -80,7 +80,7 @@ describe('jsonDouble', () => {
 });
 
 describe('readTensorData', () => {
-  it('keeps 64-bit integers exact', () => {
+  test('keeps 64-bit integers exact', () => {
     const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     fc.assert(
       fc.property(fc.array(int64, { maxLength: 20 }), (values) => {
@@ -98,7 +98,7 @@ describe('readTensorData', () => {
     );
   });
 
-  it('reads a million numbers in a blink', () => {
+  test('reads a million numbers in a blink', () => {
     const values = Float32Array.from({ length: 1_000_000 }, (_, i) => Math.fround(i * 0.37 - 1000));
     const target = new Float32Array(values.length);
     atOnce(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { fromBinary, toBinary } from './codec.js';
 import { ModelConfig } from './model-config.js';
@@ -75,7 +75,7 @@ const VECTORS: readonly (readonly [what: string, changes: Partial<All>, bytes: s
 
 describe('toBinary and fromBinary', () => {
   for (const [what, changes, bytes] of VECTORS) {
-    it(`write and read ${what}`, () => {
+    test(`write and read ${what}`, () => {
       const value = { ...create(All), ...changes };
       assert.equal(hex(toBinary(All, value)), bytes.replaceAll(' ', ''));
       const read = fromBinary(All, fromHex(bytes));
@@ -83,23 +83,23 @@ describe('toBinary and fromBinary', () => {
     });
   }
 
-  it('read lists of numbers unpacked and in several packed parts', () => {
+  test('read lists of numbers unpacked and in several packed parts', () => {
     assert.deepEqual(fromBinary(All, fromHex('50 01 52 02 02 03 50 04 5d 0000803f')).packed, [1n, 2n, 3n, 4n]);
     assert.deepEqual(fromBinary(All, fromHex('5d 0000803f 5a 04 00000040')).floats, [1, 2]);
   });
 
-  it('pass over unknown fields, groups and known fields of another wire type', () => {
+  test('pass over unknown fields, groups and known fields of another wire type', () => {
     const unknown = 'a00601 a10600 00000000000000 a206 02 ffff a306 08 05 a306 a406 a406 a506 00000000';
     assert.equal(fromBinary(All, fromHex(`${unknown} 0801 12 01 00 0a 00`)).b, true);
   });
 
-  it('merge a message that comes twice, and let the last member of a oneof win', () => {
+  test('merge a message that comes twice, and let the last member of a oneof win', () => {
     assert.deepEqual(fromBinary(All, fromHex('6a 02 08 01 6a 03 12 01 78')).inner, { n: 1, list: ['x'] });
     const { left, right } = fromBinary(All, fromHex('8801 01 9201 00'));
     assert.deepEqual([left, right], [undefined, { n: 0, list: [] }]);
   });
 
-  it('give a map entry without key or value their defaults', () => {
+  test('give a map entry without key or value their defaults', () => {
     assert.deepEqual(fromBinary(All, fromHex('7a 00')).counts, new Map([['', 0n]]));
   });
 
@@ -123,18 +123,18 @@ describe('toBinary and fromBinary', () => {
     ['a packed list with a cut element', '52 02 03 8e'],
     ['groups nested without bound', 'a306'.repeat(200)],
   ] as const) {
-    it(`refuse ${what}`, () => {
+    test(`refuse ${what}`, () => {
       assert.throws(() => fromBinary(All, fromHex(bytes)), { code: 'INTERNAL', message: 'Unable to parse request' });
       assert.throws(() => fromBinary(All, fromHex(bytes), 'response'), { message: 'Unable to parse response' });
     });
   }
 
-  it('bytes are views on the input', () => {
+  test('bytes are views on the input', () => {
     const input = fromHex('4a 02 00ff');
     assert.equal(fromBinary(All, input).y.buffer, input.buffer);
   });
 
-  it('any bytes are read or refused, never anything else', () => {
+  test('any bytes are read or refused, never anything else', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         try {
@@ -153,7 +153,7 @@ describe('every message of the service', () => {
     (entry): entry is [string, MessageSchema<FieldTable>] => (entry[1] as { kind?: string }).kind === 'message',
   );
   for (const [name, schema] of schemas) {
-    it(`${name} comes back as it was`, () => {
+    test(`${name} comes back as it was`, () => {
       fc.assert(
         fc.property(messageOf(schema, 2), (value) => {
           const read = fromBinary(schema, toBinary(schema, value as never));

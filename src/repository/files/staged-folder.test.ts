@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { makeFolder, makeFolderIn } from './staged-folder.js';
 
 const root = mkdtempSync(join(tmpdir(), 'staged-'));
@@ -27,7 +27,7 @@ const fail = async (staging: string): Promise<void> => {
 const fresh = (): string => mkdtempSync(join(root, 'case-'));
 
 describe('makeFolder', () => {
-  it('makes a folder and its parents, with ordinary permissions', async () => {
+  test('makes a folder and its parents, with ordinary permissions', async () => {
     const home = fresh();
     await makeFolder(join(home, 'b', 'c'), fill);
     assert.deepEqual(readdirSync(join(home, 'b')), ['c']);
@@ -36,7 +36,7 @@ describe('makeFolder', () => {
     assert.equal(statSync(join(home, 'b', 'c')).mode, statSync(join(home, 'plain')).mode);
   });
 
-  it('fills an empty folder in place', async () => {
+  test('fills an empty folder in place', async () => {
     const home = fresh();
     const { ino } = statSync(home);
     await makeFolder(home, fill);
@@ -44,14 +44,14 @@ describe('makeFolder', () => {
     assert.equal(statSync(home).ino, ino);
   });
 
-  it('leaves nothing after a failure, made parents included', async () => {
+  test('leaves nothing after a failure, made parents included', async () => {
     const home = fresh();
     await assert.rejects(makeFolder(join(home, 'b', 'c'), fail), /no more/);
     await assert.rejects(makeFolder(home, fail), /no more/);
     assert.deepEqual(readdirSync(home), []);
   });
 
-  it('does not replace a folder that appeared meanwhile', async () => {
+  test('does not replace a folder that appeared meanwhile', async () => {
     const home = fresh();
     const target = join(home, 'b');
     const racing = async (staging: string): Promise<void> => {
@@ -65,7 +65,7 @@ describe('makeFolder', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`leaves nothing after ${signal}`, async () => {
+    test(`leaves nothing after ${signal}`, async () => {
       const home = fresh();
       const script = `
         import { makeFolder } from ${JSON.stringify(new URL('./staged-folder.js', import.meta.url).href)};
@@ -92,7 +92,7 @@ describe('makeFolder', () => {
 });
 
 describe('makeFolderIn', () => {
-  it('stages beside the parent, or inside it where that cannot be written', async () => {
+  test('stages beside the parent, or inside it where that cannot be written', async () => {
     const home = fresh();
     const parent = join(home, 'parent');
     mkdirSync(parent);

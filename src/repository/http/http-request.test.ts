@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { proxyFor } from './http-proxy.js';
 import { httpRequest } from './http-request.js';
 
@@ -32,7 +32,7 @@ describe('httpRequest', () => {
     return size;
   };
 
-  it('a server that closes in the middle of a large body is an error of that request, every time', async () => {
+  test('a server that closes in the middle of a large body is an error of that request, every time', async () => {
     handler = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n');
       socket.end(Buffer.alloc(3_000_000 + Math.floor(Math.random() * 100_000)));
@@ -46,7 +46,7 @@ describe('httpRequest', () => {
     }
   });
 
-  it('a body that is not read, and one that is given up, harm nobody', async () => {
+  test('a body that is not read, and one that is given up, harm nobody', async () => {
     handler = (socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(100_000)}`);
     const unread: { destroy(): void }[] = [];
     for (let i = 0; i < 20; i++) {
@@ -58,14 +58,14 @@ describe('httpRequest', () => {
     for (const body of unread) body.destroy();
   });
 
-  it('what is not HTTP, and a connection that ends at once, are errors', async () => {
+  test('what is not HTTP, and a connection that ends at once, are errors', async () => {
     for (const text of ['', 'SSH-2.0-x\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx']) {
       handler = (socket) => socket.end(text);
       await assert.rejects(httpRequest(url).then(({ body }) => read(body)));
     }
   });
 
-  it('follows redirections up to a number', async () => {
+  test('follows redirections up to a number', async () => {
     handler = (socket, head) => {
       const at = Number(/^GET \/(\d+)/.exec(head)?.[1] ?? 0);
       socket.end(
@@ -82,7 +82,7 @@ describe('httpRequest', () => {
     await assert.rejects(httpRequest('file:///etc/passwd'), /is not an HTTP address/);
   });
 
-  it('asks again when a connection that waited was closed', async () => {
+  test('asks again when a connection that waited was closed', async () => {
     let connections = 0;
     const kept = http.createServer({ keepAliveTimeout: 20_000 }, (_, response) => response.end('ok'));
     kept.on('connection', () => connections++);
@@ -99,7 +99,7 @@ describe('httpRequest', () => {
     kept.close();
   });
 
-  it('an aborted signal ends a request and a body', async () => {
+  test('an aborted signal ends a request and a body', async () => {
     handler = (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx');
     const abort = new AbortController();
     const { body } = await httpRequest(url, { signal: abort.signal });
@@ -109,7 +109,7 @@ describe('httpRequest', () => {
     await assert.rejects(httpRequest(url, { signal: abort.signal }), { name: 'AbortError' });
   });
 
-  it('goes through a tunnel of the proxy for https, and reports what the proxy refuses', async () => {
+  test('goes through a tunnel of the proxy for https, and reports what the proxy refuses', async () => {
     const seen: string[] = [];
     handler = (socket, head) => {
       seen.push(head);
@@ -131,7 +131,7 @@ describe('proxyFor', () => {
   const at = (address: string, environment: Record<string, string>): string | undefined =>
     proxyFor(new URL(address), environment)?.host;
 
-  it('takes the proxy of the scheme, unless the host is exempt', () => {
+  test('takes the proxy of the scheme, unless the host is exempt', () => {
     const both = { HTTP_PROXY: 'http://a:1', HTTPS_PROXY: 'http://b:2' };
     assert.equal(at('http://x/', both), 'a:1');
     assert.equal(at('https://x/', both), 'b:2');

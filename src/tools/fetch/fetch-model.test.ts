@@ -16,7 +16,7 @@ import { createServer, get, type IncomingMessage, type Server, type ServerRespon
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { SHIPPED_MODELS } from '../../base/package.js';
 import { TritonError } from '../../protocol/error.js';
@@ -112,7 +112,7 @@ async function refused(work: Promise<unknown>): Promise<TritonError> {
 }
 
 describe('fetchModel', () => {
-  it('lays the model out, and nothing else is left', async () => {
+  test('lays the model out, and nothing else is left', async () => {
     handler = serve;
     const seen: number[] = [];
     const { directory, replaced } = await fetched(published(), { onProgress: (_, bytes) => seen.push(bytes) });
@@ -124,7 +124,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), ['models/m']);
   });
 
-  it('goes on where the connection broke, as often as it breaks', async () => {
+  test('goes on where the connection broke, as often as it breaks', async () => {
     handler = breaking(100_000);
     await fetched(published());
     const ranges = requests.filter(({ url }) => url === '/model.onnx').map(({ range }) => range);
@@ -133,7 +133,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), ['models/m']);
   });
 
-  it('gives up when nothing comes any more, keeps what has come, and goes on with it the next time', async () => {
+  test('gives up when nothing comes any more, keeps what has come, and goes on with it the next time', async () => {
     let first = true;
     handler = (request, response) => {
       if (!first) return void response.destroy();
@@ -156,7 +156,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), ['models/m']);
   });
 
-  it('takes up nothing of another file: a wrong beginning is fetched anew', async () => {
+  test('takes up nothing of another file: a wrong beginning is fetched anew', async () => {
     handler = serve;
     const model = published();
     mkdirSync(path.join(root, 'cache'));
@@ -170,7 +170,7 @@ describe('fetchModel', () => {
     );
   });
 
-  it('starts again where the server knows no parts', async () => {
+  test('starts again where the server knows no parts', async () => {
     let count = 0;
     handler = (request, response) => {
       if (request.url === '/model.onnx' && count++ === 0) return breaking(50_000)(request, response);
@@ -180,7 +180,7 @@ describe('fetchModel', () => {
     assert.deepEqual(readFileSync(path.join(directory, '1/model.onnx')), MODEL);
   });
 
-  it('refuses another content, also of the right size, and keeps nothing', async () => {
+  test('refuses another content, also of the right size, and keeps nothing', async () => {
     handler = (_, response) => response.end(Buffer.alloc(MODEL.length));
     const error = await refused(fetched(published()));
     assert.equal(error.code, 'INVALID_ARG');
@@ -188,7 +188,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), []);
   });
 
-  it('refuses another size at once', async () => {
+  test('refuses another size at once', async () => {
     handler = (_, response) => response.end('<!doctype html><p>Sign in');
     const error = await refused(fetched(published()));
     assert.match(error.message, /has 25 bytes, not 300000: it is not the file that was published/);
@@ -196,7 +196,7 @@ describe('fetchModel', () => {
     assert.equal(requests.length, 1);
   });
 
-  it('tells what the server answered', async () => {
+  test('tells what the server answered', async () => {
     handler = (_, response) => response.writeHead(404).end();
     const missing = await refused(fetched(published()));
     assert.equal(missing.code, 'NOT_FOUND');
@@ -207,7 +207,7 @@ describe('fetchModel', () => {
     assert.equal(requests.length, 5);
   });
 
-  it('says so when nobody listens', async () => {
+  test('says so when nobody listens', async () => {
     const model = published();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -218,7 +218,7 @@ describe('fetchModel', () => {
     server = createServer().listen(0);
   });
 
-  it('leaves nothing on a full disk', { skip: existsSync('/dev/full') ? false : 'no /dev/full here' }, async () => {
+  test('leaves nothing on a full disk', { skip: existsSync('/dev/full') ? false : 'no /dev/full here' }, async () => {
     handler = serve;
     const model = published();
     mkdirSync(path.join(root, 'cache'));
@@ -227,7 +227,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), []);
   });
 
-  it('replaces only what it may', async () => {
+  test('replaces only what it may', async () => {
     handler = serve;
     const repository = path.join(root, 'models');
     mkdirSync(path.join(repository, 'm'), { recursive: true });
@@ -243,7 +243,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), ['models/m']);
   });
 
-  it('replaces the shipped demonstration model without being asked', async () => {
+  test('replaces the shipped demonstration model without being asked', async () => {
     handler = serve;
     const target = path.join(root, 'models', 'densenet_onnx');
     cpSync(path.join(SHIPPED_MODELS, 'densenet_onnx'), target, { recursive: true });
@@ -251,7 +251,7 @@ describe('fetchModel', () => {
     assert.deepEqual(readFileSync(path.join(target, '1/model.onnx')), MODEL);
   });
 
-  it('unpacks archives', async () => {
+  test('unpacks archives', async () => {
     const archive = gzipSync(tar({ './LICENSE': 'free', 'graph.pb': 'GRAPH', 'labels.txt': 'a\nb\n' }));
     handler = (_, response) => response.end(archive);
     const file = { url: `${base}/a.tar.gz`, bytes: archive.length, sha256: sha256(archive) };
@@ -264,7 +264,7 @@ describe('fetchModel', () => {
     assert.ok(!existsSync(path.join(root, 'models', 'h')));
   });
 
-  it('goes through the proxy of the environment, and takes a mirror', async () => {
+  test('goes through the proxy of the environment, and takes a mirror', async () => {
     handler = serve;
     const asked: string[] = [];
     const proxy = createServer((request, response) => {

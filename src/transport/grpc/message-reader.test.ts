@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { test } from 'node:test';
 import { MessageReader } from './message-reader.js';
 
 function collect(maxSize = 1000): {

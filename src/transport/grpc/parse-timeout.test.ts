@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { test } from 'node:test';
 import { parseTimeout } from './parse-timeout.js';
 
 test('timeouts of every unit', () => {

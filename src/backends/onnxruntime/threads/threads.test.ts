@@ -1,7 +1,7 @@
 /** Where models run: nobody waits for another's long run, the main thread for none at all. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { suite, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { earnMainThread } from '../../../../test/support/engine/earn-main-thread.js';
 import { infer, int32, int32Values, makeRequest, startEngine } from '../../../../test/support/engine/engine-harness.js';
 import {
@@ -130,7 +130,7 @@ test('a loop whose length is an input never runs on the main thread, however qui
   assert.ok(turns > 10 && longest < 1000, `${turns} turns of the event loop meanwhile, the longest ${longest} ms`);
 });
 
-suite('shared threads', () => {
+describe('shared threads', () => {
   test('long runs take their threads with them: other models go on, and the moves are logged', async (t) => {
     const files: Record<string, string | Uint8Array> = {
       'small/config.pbtxt': config(),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { GatedBackend, startEngine } from '../../../../test/support/engine/engine-harness.js';
 
 const config = (warmup: string) => `name: "m" backend: "gated" max_batch_size: 4
@@ -22,7 +22,7 @@ async function start(warmup: string) {
   return { ...started, backend };
 }
 
-suite('warm-up', () => {
+describe('warm-up', () => {
   test('runs every sample on every instance and counts', async () => {
     const { engine, backend, log, close } = await start(
       sample('data_type: TYPE_INT32 dims: [2] zero_data: true', 'batch_size: 2 count: 3'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { fromBinary, toBinary } from '../codec.js';
 import { create, type MessageOf } from '../schema.js';
@@ -105,7 +105,7 @@ function normal(value: unknown): unknown {
 }
 
 describe('the tuned codec of the inference messages', () => {
-  it('agrees with the generic one on requests, both ways', () => {
+  test('agrees with the generic one on requests, both ways', () => {
     fc.assert(
       fc.property(request, (message) => {
         const bytes = Buffer.concat(encodeModelInferRequest(message));
@@ -128,7 +128,7 @@ describe('the tuned codec of the inference messages', () => {
     );
   });
 
-  it('agrees with the generic one on responses, both ways', () => {
+  test('agrees with the generic one on responses, both ways', () => {
     fc.assert(
       fc.property(response, (message) => {
         const bytes = Buffer.concat(encodeModelInferResponse(message));
@@ -140,7 +140,7 @@ describe('the tuned codec of the inference messages', () => {
     );
   });
 
-  it('puts a response into a message of a stream', () => {
+  test('puts a response into a message of a stream', () => {
     fc.assert(
       fc.property(text, response, (errorMessage, inferResponse) => {
         const bytes = Buffer.concat(
@@ -153,7 +153,7 @@ describe('the tuned codec of the inference messages', () => {
     assert.deepEqual(decodeModelStreamInferResponse(new Uint8Array(0)), { errorMessage: '', inferResponse: undefined });
   });
 
-  it('reads shapes that are not packed, and passes over unknown fields', () => {
+  test('reads shapes that are not packed, and passes over unknown fields', () => {
     const bytes = Buffer.from('2a0d 0a0141 1801 18ffffffffffffffffff01 3801'.replaceAll(' ', ''), 'hex');
     // 13 bytes of tensor would be cut: the length is made right here, the rest is an unknown field.
     bytes[1] = bytes.length - 4;
@@ -164,7 +164,7 @@ describe('the tuned codec of the inference messages', () => {
     );
   });
 
-  it('reads any bytes or refuses them', () => {
+  test('reads any bytes or refuses them', () => {
     fc.assert(
       fc.property(request, fc.nat(), fc.nat(255), (message, at, byte) => {
         const bytes = Buffer.concat(encodeModelInferRequest(message));

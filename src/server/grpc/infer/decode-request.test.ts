@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { testModel } from '../../../../test/support/engine/test-model.js';
 import { encodeBytes } from '../../../protocol/bytes.js';
 import { toBinary } from '../../../protocol/proto/codec.js';
@@ -217,19 +217,19 @@ const CONTENTS: readonly (readonly [datatype: string, contents: Contents, bytes:
 
 describe('decodeGrpcInferRequest', () => {
   for (const [request, message, code = 'INVALID_ARG'] of REFUSED) {
-    it(`refuses: ${message.slice(0, 110)}`, () => {
+    test(`refuses: ${message.slice(0, 110)}`, () => {
       assert.throws(() => decode(request), { code, message });
     });
   }
 
   for (const [datatype, contents, bytes] of CONTENTS) {
-    it(`turns ${Object.keys(contents)[0] ?? 'empty contents'} into ${datatype}`, () => {
+    test(`turns ${Object.keys(contents)[0] ?? 'empty contents'} into ${datatype}`, () => {
       const { request } = decode({ inputs: [{ name: 'I', datatype, contents }] });
       assert.deepEqual([...request.inputs[0]!.data], bytes);
     });
   }
 
-  it('gives raw contents to the inputs that have no other data, and ignores what is left, but no flood', () => {
+  test('gives raw contents to the inputs that have no other data, and ignores what is left, but no flood', () => {
     const inputs = [{ name: 'A' }, { name: 'B' }];
     const raw = [Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)];
     const { request } = decode({ inputs, raw });
@@ -247,7 +247,7 @@ describe('decodeGrpcInferRequest', () => {
     assert.throws(() => decode({ inputs: flood({ name: 'A' }) }), tooMany('inputs'));
   });
 
-  it('reads the parameters of a request', () => {
+  test('reads the parameters of a request', () => {
     const { request } = decode({
       id: 'x',
       parameters: {
@@ -284,7 +284,7 @@ describe('decodeGrpcInferRequest', () => {
     );
   });
 
-  it('ignores unknown parameters of inputs and outputs', () => {
+  test('ignores unknown parameters of inputs and outputs', () => {
     const { request, forms } = decode({
       inputs: [{ name: 'A', datatype: 'BYTES', shape: [1n], parameters: { x: { bool_param: true } } }],
       outputs: [{ name: 'O', parameters: { binary_data: { bool_param: false } } }],
@@ -294,14 +294,14 @@ describe('decodeGrpcInferRequest', () => {
     assert.deepEqual(forms.get('O'), { binary: true, classification: 0 });
   });
 
-  it('keeps negative dimensions for the validation', () => {
+  test('keeps negative dimensions for the validation', () => {
     const { request } = decode({ inputs: [{ name: 'A', shape: [-1n, 2n, -5n] }], raw: [new Uint8Array(0)] });
     assert.deepEqual(request.inputs[0]!.shape, [-1, 2, -5]);
   });
 });
 
 describe('messages of a stream beside results', () => {
-  it('an error before execution carries only the id', () => {
+  test('an error before execution carries only the id', () => {
     const { errorMessage, inferResponse } = decodeModelStreamInferResponse(
       Buffer.concat(encodeGrpcStreamError('no', { id: '7' })),
     );
@@ -309,14 +309,14 @@ describe('messages of a stream beside results', () => {
     assert.deepEqual([inferResponse?.id, inferResponse?.modelName, inferResponse?.parameters.size], ['7', '', 0]);
   });
 
-  it('an error of the model carries name, version and the final flag', () => {
+  test('an error of the model carries name, version and the final flag', () => {
     const bytes = Buffer.concat(encodeGrpcStreamError('no', { id: '', modelName: 'm', modelVersion: '', final: true }));
     const { inferResponse } = decodeModelStreamInferResponse(bytes);
     assert.equal(inferResponse?.modelName, 'm');
     assert.deepEqual(inferResponse?.parameters.get('triton_final_response'), { kind: 'bool', value: true });
   });
 
-  it('the empty final response has no outputs', () => {
+  test('the empty final response has no outputs', () => {
     const response = Buffer.concat(
       encodeGrpcEmptyResponse({ id: 'i', modelName: 'm', modelVersion: '2', final: true }),
     );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { testModel } from '../../../../test/support/engine/test-model.js';
 import { MAX_RANK, MAX_TENSORS } from '../../infer/request-limits.js';
 import { decodeHttpInferRequest, parseInferenceHeaderLength } from './decode-request.js';
@@ -231,30 +231,30 @@ const REFUSED: readonly (readonly [request: unknown, code: string, text: string]
 describe('decodeHttpInferRequest', () => {
   for (const [request, code, text] of REFUSED) {
     const shown = typeof request === 'string' ? request : JSON.stringify(request);
-    it(`refuses ${shown.slice(0, 100)}`, () => {
+    test(`refuses ${shown.slice(0, 100)}`, () => {
       assert.throws(() => decode(request), { code, message: text });
     });
   }
 
-  it('keeps only the low bits of integers that are too large for their datatype', () => {
+  test('keeps only the low bits of integers that are too large for their datatype', () => {
     const { request } = decode(withInput({ datatype: 'INT8', data: [300, -129] }));
     assert.deepEqual([...request.inputs[0]!.data], [44, 127]);
     const large = decode('{"inputs":[{"name":"I","datatype":"UINT16","shape":[1],"data":[18446744073709551615]}]}');
     assert.deepEqual([...large.request.inputs[0]!.data], [255, 255]);
   });
 
-  it('flattens nested data without comparing the nesting with the shape', () => {
+  test('flattens nested data without comparing the nesting with the shape', () => {
     const { request } = decode(withInput({ datatype: 'UINT8', shape: [2, 2], data: [[[1], 2], [], [3, [[4]]]] }));
     assert.deepEqual([...request.inputs[0]!.data], [1, 2, 3, 4]);
   });
 
-  it('does not look at the data of a shape without elements', () => {
+  test('does not look at the data of a shape without elements', () => {
     for (const shape of [[], [0], [3, 0]]) {
       assert.equal(decode(withInput({ shape, data: ['x', 1] })).request.inputs[0]!.data.length, 0);
     }
   });
 
-  it('takes NaN and infinities bare, and -0 as the integer 0', () => {
+  test('takes NaN and infinities bare, and -0 as the integer 0', () => {
     const { request } = decode(
       '{"inputs":[{"name":"I","datatype":"FP64","shape":[7],"data":[NaN,Inf,-Inf,Infinity,-Infinity,-0,-0.0]}]}',
     );
@@ -262,7 +262,7 @@ describe('decodeHttpInferRequest', () => {
     assert.deepEqual([...values], [Number.NaN, Infinity, -Infinity, Infinity, -Infinity, 0, -0]);
   });
 
-  it('keeps bytes that are no UTF-8, and resolves escapes, in BYTES elements', () => {
+  test('keeps bytes that are no UTF-8, and resolves escapes, in BYTES elements', () => {
     const json = Buffer.from(
       '{"inputs":[{"name":"I","datatype":"BYTES","shape":[2],"data":["#","\\u0000\\ud83d\\ude00\\n"]}]}',
     );
@@ -274,7 +274,7 @@ describe('decodeHttpInferRequest', () => {
     );
   });
 
-  it('reads blobs in the order of the inputs and JSON data beside them', () => {
+  test('reads blobs in the order of the inputs and JSON data beside them', () => {
     const json = JSON.stringify({
       inputs: [
         { name: 'A', datatype: 'UINT8', shape: [2], parameters: { binary_data_size: 2 } },
@@ -297,7 +297,7 @@ describe('decodeHttpInferRequest', () => {
     });
   });
 
-  it('takes an effective header length of 0 as a raw request', () => {
+  test('takes an effective header length of 0 as a raw request', () => {
     assert.deepEqual(decode('abc', '', 0).request.raw, Buffer.from('abc'));
     assert.equal(decode('').request.raw?.length, 0);
     assert.equal(decode('abc', '', 0).defaultForm.binary, true);
@@ -308,7 +308,7 @@ describe('decodeHttpInferRequest', () => {
     });
   });
 
-  it('refuses header lengths outside the body', () => {
+  test('refuses header lengths outside the body', () => {
     for (const length of [-1, 14]) {
       assert.throws(() => decode('{"inputs":[]}', '', length), {
         code: 'INVALID_ARG',
@@ -317,7 +317,7 @@ describe('decodeHttpInferRequest', () => {
     }
   });
 
-  it('resolves the form of each output', () => {
+  test('resolves the form of each output', () => {
     const { forms, defaultForm, request } = decode({
       inputs: [],
       parameters: { binary_data_output: true },
@@ -341,7 +341,7 @@ describe('decodeHttpInferRequest', () => {
     );
   });
 
-  it('takes an output that is listed twice once, in its first form', () => {
+  test('takes an output that is listed twice once, in its first form', () => {
     const { forms, request } = decode({
       inputs: [],
       outputs: [{ name: 'A', parameters: { binary_data: true } }, { name: 'A' }],
@@ -350,7 +350,7 @@ describe('decodeHttpInferRequest', () => {
     assert.equal(forms.get('A')?.binary, true);
   });
 
-  it('hands parameters on in their order; a repeated name has its first value', () => {
+  test('hands parameters on in their order; a repeated name has its first value', () => {
     const { request } = decode(
       '{"parameters":{"b":1,"a":2.5,"b":"x","headers":true,"big":9223372036854775808,"sequence_id":"s"},"inputs":[]}',
     );
@@ -364,7 +364,7 @@ describe('decodeHttpInferRequest', () => {
     assert.equal(request.correlationId, 's');
   });
 
-  it('refuses sequence ids that are not integers of the uint64 range', () => {
+  test('refuses sequence ids that are not integers of the uint64 range', () => {
     for (const id of ['1.5', '1e3', '18446744073709551616', '1e300', 'NaN']) {
       assert.throws(() => decode(`{"parameters":{"sequence_id":${id}},"inputs":[]}`), {
         code: 'INVALID_ARG',
@@ -384,13 +384,13 @@ describe('decodeHttpInferRequest', () => {
     );
   });
 
-  it('cuts the id at a NUL', () => {
+  test('cuts the id at a NUL', () => {
     assert.equal(decode({ id: 'a\0b', inputs: [] }).request.id, 'a');
   });
 });
 
 describe('the time for a request', () => {
-  it('grows no faster than its size', () => {
+  test('grows no faster than its size', () => {
     const many = MAX_TENSORS;
     const list = (make: (i: number) => string) => Array.from({ length: many }, (_, i) => make(i)).join(',');
     const inputs = list((i) => `{"name":"${i}","datatype":"INT8","shape":[0],"data":[]}`);
@@ -404,7 +404,7 @@ describe('the time for a request', () => {
     );
   });
 
-  it('is bounded by the number of inputs, outputs and dimensions', () => {
+  test('is bounded by the number of inputs, outputs and dimensions', () => {
     const many = MAX_TENSORS + 1;
     const list = Array.from({ length: many }, (_, i) => ({ name: `${i}` }));
     const options = { maxInputSize: 1 << 26 };
@@ -427,11 +427,11 @@ describe('the time for a request', () => {
 });
 
 describe('parseInferenceHeaderLength', () => {
-  it('reads a leading number', () => {
+  test('reads a leading number', () => {
     assert.deepEqual([undefined, '12', ' +5x', '-3'].map(parseInferenceHeaderLength), [undefined, 12, 5, -3]);
   });
 
-  it('refuses everything else', () => {
+  test('refuses everything else', () => {
     assert.throws(() => parseInferenceHeaderLength('x5'), {
       code: 'INVALID_ARG',
       message: 'Unable to parse Inference-Header-Content-Length, got: x5',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, test } from 'node:test';
 import { testModel } from '../../../../test/support/engine/test-model.js';
 import { makeTensor, tensorStrings, tensorValues } from '../../../protocol/tensor-values.js';
 import { decodeGenerateRequest, encodeGenerateResponse } from './generate-request.js';
@@ -19,7 +19,7 @@ const decode = (body: unknown) =>
   });
 
 describe('decodeGenerateRequest', () => {
-  it('maps members to inputs and parameters, nested ones too, in their order', () => {
+  test('maps members to inputs and parameters, nested ones too, in their order', () => {
     const request = decode(
       '{"id":"7","TEXT":"hi","x":1,"parameters":{"N":[3,4],"y":1.5,"triton_z":true},"sequence_id":2}',
     );
@@ -43,7 +43,7 @@ describe('decodeGenerateRequest', () => {
     assert.equal(request.correlationId, 0n);
   });
 
-  it('gives an empty array an empty shape', () => {
+  test('gives an empty array an empty shape', () => {
     const [input] = decode({ N: [] }).inputs;
     assert.deepEqual([input!.shape, input!.data.length], [[], 0]);
   });
@@ -95,12 +95,12 @@ describe('decodeGenerateRequest', () => {
     ],
   ];
   for (const [body, code, message] of REFUSED) {
-    it(`refuses ${JSON.stringify(body).slice(0, 80)}`, () => {
+    test(`refuses ${JSON.stringify(body).slice(0, 80)}`, () => {
       assert.throws(() => decode(body), { code, message });
     });
   }
 
-  it('refuses the keyword where an input has its name', () => {
+  test('refuses the keyword where an input has its name', () => {
     const named = testModel({ inputs: [{ name: 'parameters', datatype: 'INT32', shape: [1] }] });
     assert.throws(() => decodeGenerateRequest(Buffer.from('{"parameters":{}}'), named, { maxInputSize: 500 }), {
       code: 'INVALID_ARG',
@@ -110,7 +110,7 @@ describe('decodeGenerateRequest', () => {
 });
 
 describe('encodeGenerateResponse', () => {
-  it('sorts keys by their bytes, unwraps single elements, and lets the first of a name win', () => {
+  test('sorts keys by their bytes, unwraps single elements, and lets the first of a name win', () => {
     const body = encodeGenerateResponse({
       modelName: 'm',
       modelVersion: '1',
@@ -133,7 +133,7 @@ describe('encodeGenerateResponse', () => {
     );
   });
 
-  it('writes bytes that are no UTF-8 as they are', () => {
+  test('writes bytes that are no UTF-8 as they are', () => {
     const outputs = [makeTensor('t', 'BYTES', [Uint8Array.of(0xff, 0x0a)])];
     const body = encodeGenerateResponse({ modelName: 'm', modelVersion: '1', id: '', parameters: [], outputs });
     assert.equal(Buffer.from(body).toString('latin1'), '{"model_name":"m","model_version":"1","t":"\xff\\n"}');

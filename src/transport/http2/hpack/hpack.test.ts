@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { HpackDecoder } from './decoder.js';
 import { HpackEncoder } from './encoder.js';
