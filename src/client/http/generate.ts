@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { TritonError } from '../../protocol/error.js';
-import { JsonKind, type JsonValue, parseJson } from '../../protocol/json/json-value.js';
+import { JsonKind, type JsonValue } from '../../protocol/json/json-value.js';
+import { parseJson } from '../../protocol/json/parse-json.js';
 import { jsonString } from '../../protocol/json/write-json.js';
 import type { CallOptions } from '../api/client.js';
 import type { GenerateCall, GenerateEvent, GenerateResult, GenerateScalar, GenerateValue } from '../api/generate.js';

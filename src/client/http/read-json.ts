@@ -4,7 +4,8 @@
  */
 import { TritonError } from '../../protocol/error.js';
 import { JsonSyntaxError } from '../../protocol/json/json-error.js';
-import { type JsonValue, parseJson } from '../../protocol/json/json-value.js';
+import type { JsonValue } from '../../protocol/json/json-value.js';
+import { parseJson } from '../../protocol/json/parse-json.js';
 import {
   create,
   type Field,

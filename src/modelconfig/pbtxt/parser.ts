@@ -6,7 +6,6 @@
 import type { FieldPath, Position } from '../../contract/finding.js';
 import {
   create,
-  type EnumSchema,
   type Field,
   type FieldTable,
   type MessageSchema,
@@ -14,7 +13,7 @@ import {
   zeroOf,
 } from '../../protocol/proto/schema.js';
 import { PositionMap } from './position-map.js';
-import { unescapeString } from './string-literal.js';
+import { ScalarReader } from './scalar-reader.js';
 import { Tokenizer } from './tokenizer.js';
 
 /** A bracket that was opened and not closed yet. */
@@ -47,23 +46,6 @@ type Message = Record<string, unknown>;
 /** Thrown at the first grammar error, never leaves this file. */
 class Stop extends Error {}
 
-/** Largest values of the integer types. */
-const LIMITS = {
-  int32: 2n ** 31n - 1n,
-  int64: 2n ** 63n - 1n,
-  uint32: 2n ** 32n - 1n,
-  uint64: 2n ** 64n - 1n,
-} as const;
-
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  True: true,
-  t: true,
-  false: false,
-  False: false,
-  f: false,
-};
-
 /** Parses a text into `schema`. What was read before the first error is in `message`. */
 export function parseText<F extends FieldTable>(
   bytes: Uint8Array,
@@ -83,6 +65,7 @@ export function parseText<F extends FieldTable>(
 class Parser {
   readonly positions = new PositionMap();
   readonly #tokens: Tokenizer;
+  readonly #reader: ScalarReader;
   readonly #errors: ParseError[];
   readonly #open: OpenBracket[] = [];
   readonly #around: MessageSchema[] = [];
@@ -93,6 +76,7 @@ class Parser {
     this.#tokens = new Tokenizer(bytes, (position, message) =>
       errors.push({ position, message, token: position, lexical: true, open: [], around: [] }),
     );
+    this.#reader = new ScalarReader(this.#tokens, (message, token) => this.#fail(message, token));
   }
 
   parseFile(schema: MessageSchema, message: Message): void {
@@ -101,9 +85,9 @@ class Parser {
   }
 
   #field(schema: MessageSchema, message: Message, path: FieldPath): void {
-    if (this.#take('[')) this.#extension(schema);
+    if (this.#reader.take('[')) this.#extension(schema);
     const start = this.#tokens.position;
-    const name = this.#identifier();
+    const name = this.#reader.identifier();
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     if (field === undefined) this.#fail(`Message type "${schema.name}" has no field named "${name}".`, start);
     this.#checkSingle(schema, message, name, field as Field, start);
@@ -113,9 +97,9 @@ class Parser {
 
   /** `[a.b.c]`: no message of ours has extensions. */
   #extension(schema: MessageSchema): never {
-    let name = this.#identifier();
-    while (this.#take('.')) name += `.${this.#identifier()}`;
-    this.#consume(']');
+    let name = this.#reader.identifier();
+    while (this.#reader.take('.')) name += `.${this.#reader.identifier()}`;
+    this.#reader.consume(']');
     this.#fail(`Extension "${name}" is not defined or is not an extension of "${schema.name}".`);
   }
 
@@ -137,17 +121,17 @@ class Parser {
 
   #value(schema: MessageSchema, message: Message, name: string, field: Field, path: FieldPath, start: Position): void {
     const isMessage = field.cardinality === 'map' || typeof field.type === 'function';
-    if (isMessage) this.#take(':');
-    else this.#consume(':');
+    if (isMessage) this.#reader.take(':');
+    else this.#reader.consume(':');
     this.positions.set(path, isMessage || field.cardinality === 'repeated' ? start : this.#tokens.position);
     const bracket = this.#tokens.position;
-    if (field.cardinality !== 'singular' && this.#take('[')) {
-      if (this.#take(']')) return;
+    if (field.cardinality !== 'singular' && this.#reader.take('[')) {
+      if (this.#reader.take(']')) return;
       this.#open.push({ field: name, bracket: '[', position: bracket });
       for (;;) {
         this.#element(schema, message, name, field, path, this.#tokens.position);
-        if (this.#take(']')) break;
-        this.#consume(',');
+        if (this.#reader.take(']')) break;
+        this.#reader.consume(',');
       }
       this.#open.pop();
       return;
@@ -179,7 +163,7 @@ class Parser {
   #single(name: string, field: Field, path: FieldPath): unknown {
     return typeof field.type === 'function'
       ? this.#subMessage(name, field.type(), path)
-      : this.#scalar(name, field.type);
+      : this.#reader.scalar(name, field.type);
   }
 
   #subMessage(name: string, schema: MessageSchema, path: FieldPath): Message {
@@ -198,14 +182,14 @@ class Parser {
   /** The bracket that begins a message; returns the one that ends it. */
   #begin(field: string): '>' | '}' {
     const { position } = this.#tokens;
-    const angle = this.#take('<');
-    if (!angle) this.#consume('{');
+    const angle = this.#reader.take('<');
+    if (!angle) this.#reader.consume('{');
     this.#open.push({ field, bracket: angle ? '<' : '{', position });
     return angle ? '>' : '}';
   }
 
   #end(closer: '>' | '}'): void {
-    this.#consume(closer);
+    this.#reader.consume(closer);
     this.#open.pop();
   }
 
@@ -229,9 +213,9 @@ class Parser {
     const outer = this.positions;
     const inner = new PositionMap();
     while (!this.#tokens.isSymbol('}') && !this.#tokens.isSymbol('>')) {
-      if (this.#take('[')) this.#extension({ kind: 'message', name: entryName, fields: {} });
+      if (this.#reader.take('[')) this.#extension({ kind: 'message', name: entryName, fields: {} });
       const partStart = this.#tokens.position;
-      const part = this.#identifier();
+      const part = this.#reader.identifier();
       if (part !== 'key' && part !== 'value') {
         this.#fail(`Message type "${entryName}" has no field named "${part}".`, partStart);
       }
@@ -239,11 +223,11 @@ class Parser {
         this.#fail(`Non-repeated field "${part}" is specified multiple times.`, partStart);
       }
       if (part === 'key') {
-        this.#consume(':');
-        key = this.#scalar('key', field.key as ScalarType);
+        this.#reader.consume(':');
+        key = this.#reader.scalar('key', field.key as ScalarType);
       } else {
-        if (typeof field.type === 'function') this.#take(':');
-        else this.#consume(':');
+        if (typeof field.type === 'function') this.#reader.take(':');
+        else this.#reader.consume(':');
         valueStart = this.#tokens.position;
         (this as { positions: PositionMap }).positions = inner;
         value = this.#single('value', field, []);
@@ -261,119 +245,9 @@ class Parser {
     outer.addAll(entryPath, inner);
   }
 
-  #scalar(name: string, type: ScalarType | EnumSchema): unknown {
-    if (typeof type === 'object') return this.#enum(name, type);
-    switch (type) {
-      case 'bool':
-        return this.#bool(name);
-      case 'int32':
-        return Number(this.#signed(LIMITS.int32));
-      case 'int64':
-        return this.#signed(LIMITS.int64);
-      case 'uint32':
-        return Number(this.#unsigned(LIMITS.uint32));
-      case 'uint64':
-        return this.#unsigned(LIMITS.uint64);
-      case 'float':
-        return Math.fround(this.#double());
-      case 'double':
-        return this.#double();
-      case 'string':
-        return this.#string().toString('utf8');
-      case 'bytes':
-        return Uint8Array.from(this.#string());
-    }
-  }
-
-  #bool(name: string): boolean {
-    if (this.#tokens.current.type === 'integer') return this.#unsigned(1n) === 1n;
-    const start = this.#tokens.position;
-    const word = this.#identifier();
-    const value = Object.hasOwn(BOOLEANS, word) ? BOOLEANS[word] : undefined;
-    if (value === undefined) this.#fail(`Invalid value for boolean field "${name}". Value: "${word}".`, start);
-    return value as boolean;
-  }
-
-  #enum(name: string, type: EnumSchema): number {
-    if (this.#tokens.current.type === 'identifier') {
-      const start = this.#tokens.position;
-      const word = this.#identifier();
-      const value = Object.hasOwn(type.values, word) ? type.values[word] : undefined;
-      if (value === undefined) this.#fail(`Unknown enumeration value of "${word}" for field "${name}".`, start);
-      return value as number;
-    }
-    if (this.#tokens.isSymbol('-') || this.#tokens.current.type === 'integer') {
-      return Number(this.#signed(LIMITS.int32));
-    }
-    return this.#fail(`Expected integer or identifier, got: ${this.#tokens.text}`);
-  }
-
-  #signed(limit: bigint): bigint {
-    return this.#take('-') ? -this.#unsigned(limit + 1n) : this.#unsigned(limit);
-  }
-
-  #unsigned(limit: bigint): bigint {
-    const { type } = this.#tokens.current;
-    const text = this.#tokens.text;
-    if (type !== 'integer') this.#fail(`Expected integer, got: ${text}`);
-    const value = parseInteger(text);
-    if (value === undefined || value > limit) this.#fail(`Integer out of range (${text})`);
-    this.#tokens.next();
-    return value as bigint;
-  }
-
-  #double(): number {
-    const sign = this.#take('-') ? -1 : 1;
-    const { type } = this.#tokens.current;
-    const text = this.#tokens.text;
-    let value: number | undefined;
-    if (type === 'integer') {
-      if (/^0[0-7xX]/.test(text)) this.#fail(`Expect a decimal number, got: ${text}`);
-      value = Number(text);
-    } else if (type === 'float') {
-      value = Number.parseFloat(text);
-    } else if (type === 'identifier') {
-      const word = text.toLowerCase();
-      if (word === 'inf' || word === 'infinity') value = Number.POSITIVE_INFINITY;
-      else if (word === 'nan') value = Number.NaN;
-      else this.#fail(`Expected double, got: ${word}`);
-    } else {
-      this.#fail(`Expected double, got: ${text}`);
-    }
-    this.#tokens.next();
-    return sign * (value as number);
-  }
-
-  #string(): Buffer {
-    if (this.#tokens.current.type !== 'string') this.#fail(`Expected string, got: ${this.#tokens.text}`);
-    const bytes: number[] = [];
-    while (this.#tokens.current.type === 'string') {
-      unescapeString(this.#tokens.bytes, bytes);
-      this.#tokens.next();
-    }
-    return Buffer.from(bytes);
-  }
-
-  #identifier(): string {
-    const text = this.#tokens.text;
-    if (this.#tokens.current.type !== 'identifier') this.#fail(`Expected identifier, got: ${text}`);
-    this.#tokens.next();
-    return text;
-  }
-
   /** Fields may be followed by one `;` or `,`. */
   #separator(): void {
-    if (!this.#take(';')) this.#take(',');
-  }
-
-  #take(symbol: string): boolean {
-    if (!this.#tokens.isSymbol(symbol)) return false;
-    this.#tokens.next();
-    return true;
-  }
-
-  #consume(symbol: string): void {
-    if (!this.#take(symbol)) this.#fail(`Expected "${symbol}", found "${this.#tokens.text}".`);
+    if (!this.#reader.take(';')) this.#reader.take(',');
   }
 
   /** `token`: where the wrong token begins; by default the one that comes next. */
@@ -396,13 +270,6 @@ function isSet(value: unknown, field: Field): boolean {
   if (field.optional) return value !== undefined;
   if (value instanceof Uint8Array) return value.length > 0;
   return value !== '' && value !== 0n && value !== false && !Object.is(value, 0);
-}
-
-/** Decimal, 0x hexadecimal or 0 octal digits; undefined for digits that the base does not have. */
-function parseInteger(text: string): bigint | undefined {
-  if (/^0[xX]/.test(text)) return text.length === 2 ? 0n : BigInt(text);
-  if (/^0[0-9]/.test(text)) return /^[0-7]+$/.test(text) ? BigInt(`0o${text.slice(1)}`) : undefined;
-  return BigInt(text);
 }
 
 /** `cc_model_filenames` -> `CcModelFilenames`: the stem of a map entry's type name. */

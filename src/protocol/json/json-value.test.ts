@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { atOnce } from '../steps.js';
 import { JsonSyntaxError, SyntaxReason } from './json-error.js';
-import { JsonKind, type JsonValue, MAX_VALUES, parseJson, parseJsonSteps } from './json-value.js';
+import { JsonKind, type JsonValue, MAX_VALUES } from './json-value.js';
+import { parseJson, parseJsonSteps } from './parse-json.js';
 
 const parse = (text: string) => parseJson(Buffer.from(text, 'latin1'));
 

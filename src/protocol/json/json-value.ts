@@ -1,8 +1,7 @@
 import { TritonError } from '../error.js';
 import { decodeUtf8, equalsAscii } from '../proto/string-cache.js';
-import type { Steps } from '../steps.js';
 import { jsonError, SyntaxReason } from './json-error.js';
-import { JsonScanner, numberOf, type OpenContainer } from './scanner.js';
+import { JsonScanner, numberOf } from './scanner.js';
 import { unescapeString } from './unescape.js';
 
 /** What a value is. INTEGER: a literal without fraction and exponent; REAL: every other number. */
@@ -20,12 +19,6 @@ const UINT64_MAX = 2n ** 64n - 1n;
  * text until they are stored. So this bounds names, parameters and lists; 190 bytes of heap for each are 19 MB.
  */
 export const MAX_VALUES = 100_000;
-
-/** Documents above this many bytes are checked in steps of this many bytes. */
-const STEP_BYTES = 128 * 1024;
-
-/** Values that take at least this many bytes are remembered when a document is checked in steps. */
-const LARGE_BYTES = 16 * 1024;
 
 /** Most digits of an integer literal within the range of a double. */
 const MAX_INTEGER_DIGITS = 400;
@@ -57,7 +50,7 @@ export class JsonValue {
   readonly escaped: boolean;
   /** What a container holds; absent: not taken apart yet. */
   #items: Items | undefined;
-  readonly #document: Document;
+  readonly #document: JsonDocument;
 
   constructor(
     kind: JsonKind,
@@ -66,7 +59,7 @@ export class JsonValue {
     end: number,
     escaped: boolean,
     items?: Items,
-    document: Document = ALONE,
+    document: JsonDocument = ALONE,
   ) {
     this.kind = kind;
     this.bytes = bytes;
@@ -291,7 +284,7 @@ interface Items {
 }
 
 /** What all values of one document share. */
-interface Document {
+export interface JsonDocument {
   /** Values that may still be made of it. */
   left: number;
   /** By their start: large values of a document that was checked in steps, so that nobody passes over them again. */
@@ -299,9 +292,10 @@ interface Document {
 }
 
 /** For values that are in no document. */
-const ALONE: Document = { left: MAX_VALUES, large: undefined };
+const ALONE: JsonDocument = { left: MAX_VALUES, large: undefined };
 
-interface LargeValue {
+/** A value that is not passed over again. */
+export interface LargeValue {
   readonly end: number;
   /** Values in a container; for a string 1 if it has escapes, else 0. */
   readonly values: number;
@@ -315,60 +309,16 @@ function notUnsigned(): Error {
   return jsonError('attempt to access JSON non-unsigned-integer as unsigned-integer');
 }
 
-/**
- * Parses a document. Syntax errors are JsonSyntaxErrors with the server's text. A byte order mark in front is skipped.
- * `maxValues`: most members and elements that become values of their own; a document with more is refused with
- * INVALID_ARG.
- */
-export function parseJson(bytes: Uint8Array, maxValues = Number.POSITIVE_INFINITY): JsonValue {
-  return parse(bytes, { left: maxValues, large: undefined });
-}
-
-/** The same in steps, for what clients and servers send: with the limit `MAX_VALUES`. */
-export function* parseJsonSteps(bytes: Uint8Array): Steps<JsonValue> {
-  if (bytes.length <= STEP_BYTES) return parseJson(bytes, MAX_VALUES);
-  const document = { left: MAX_VALUES, large: yield* checkSteps(bytes) };
-  return parse(bytes, document);
-}
-
-/** Checks a document without making any value; returns its large values. */
-function* checkSteps(bytes: Uint8Array): Steps<ReadonlyMap<number, LargeValue>> {
-  const large = new Map<number, LargeValue>();
-  const scanner = documentScanner(bytes);
-  const open: OpenContainer[] = [];
-  const closed = (start: number, end: number, values: number): void => {
-    if (end - start < LARGE_BYTES) return;
-    large.set(start, { end, values });
-    if (large.size > MAX_VALUES) throw tooManyValues();
-  };
-  while (!scanner.scan(open, scanner.reached + STEP_BYTES, closed)) yield;
-  if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
-  return large;
-}
-
-function parse(bytes: Uint8Array, document: Document): JsonValue {
-  const scanner = documentScanner(bytes);
-  const value = readValue(scanner, 0, document);
-  if (scanner.peek() !== 0) scanner.fail(SyntaxReason.ROOT_FOLLOWED);
-  return value;
-}
-
-function documentScanner(bytes: Uint8Array): JsonScanner {
-  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const scanner = new JsonScanner(bytes, bom ? 3 : 0);
-  if (scanner.peek() === 0) scanner.fail(SyntaxReason.EMPTY);
-  return scanner;
-}
-
-function tooManyValues(): TritonError {
+/** The refusal of a document with too many values. */
+export function tooManyValues(): TritonError {
   return new TritonError(
     'INVALID_ARG',
     `the JSON document has more than ${MAX_VALUES} members and elements outside of tensor data`,
   );
 }
 
-/** Reads the value at the scanner's position (blanks already passed). */
-function readValue(scanner: JsonScanner, level: number, document: Document): JsonValue {
+/** Reads the value at the scanner's position (blanks already passed); `level`: containers around it. */
+export function readValue(scanner: JsonScanner, level: number, document: JsonDocument): JsonValue {
   const { bytes } = scanner;
   const start = scanner.pos;
   const first = start < scanner.end ? bytes[start]! : 0;
@@ -417,7 +367,7 @@ function readValue(scanner: JsonScanner, level: number, document: Document): Jso
 }
 
 /** Passes over the container at the scanner's position. */
-function passContainer(scanner: JsonScanner, { large }: Document): void {
+function passContainer(scanner: JsonScanner, { large }: JsonDocument): void {
   const known = large?.get(scanner.pos);
   if (known === undefined) scanner.value();
   else scanner.pos = known.end;
@@ -433,7 +383,7 @@ function startsWithObject(scanner: JsonScanner): boolean {
 }
 
 /** Reads the items of the container at the scanner's position. */
-function readItems(scanner: JsonScanner, level: number, document: Document): Items {
+function readItems(scanner: JsonScanner, level: number, document: JsonDocument): Items {
   const names: number[] = [];
   const values: JsonValue[] = [];
   const items = { names, values };

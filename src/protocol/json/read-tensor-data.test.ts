@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { atOnce } from '../steps.js';
-import { parseJson } from './json-value.js';
+import { parseJson } from './parse-json.js';
 import { readDouble } from './read-double.js';
 import { readTensorData } from './read-tensor-data.js';
 import { jsonDouble } from './write-json.js';

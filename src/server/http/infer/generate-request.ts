@@ -11,7 +11,8 @@ import { inputExists, NO_SETTINGS } from '../../../protocol/infer/parameters.js'
 import { checkJsonSize } from '../../../protocol/infer/shape-limits.js';
 import { jsonParameter } from '../../../protocol/infer/write-parameters.js';
 import { prefixed, withPrefix } from '../../../protocol/json/json-error.js';
-import { type JsonValue, parseJsonSteps } from '../../../protocol/json/json-value.js';
+import type { JsonValue } from '../../../protocol/json/json-value.js';
+import { parseJsonSteps } from '../../../protocol/json/parse-json.js';
 import { jsonString } from '../../../protocol/json/write-json.js';
 import { jsonTensorData, writeTensorData } from '../../../protocol/json/write-tensor-data.js';
 import { atOnce, type Steps } from '../../../protocol/steps.js';

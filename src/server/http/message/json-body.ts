@@ -1,5 +1,6 @@
 import { invalidArg } from '../../../protocol/error.js';
-import { type JsonValue, parseJsonSteps } from '../../../protocol/json/json-value.js';
+import type { JsonValue } from '../../../protocol/json/json-value.js';
+import { parseJsonSteps } from '../../../protocol/json/parse-json.js';
 import type { Steps } from '../../../protocol/steps.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
