@@ -20,7 +20,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Channel:
-    """Takes the frame that tells the outcome; everything else that a model may say is dropped."""
+    """Takes the frame with the outcome; everything else that a model may say is dropped."""
 
     forked = False
 

@@ -13,7 +13,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
-    # The folder of this file is on the path only to find the runtime; models get it behind their own folders.
+    # The directory of this file is on the path only to find the runtime; models get it behind their own directories.
     if sys.path and os.path.abspath(sys.path[0] or ".") == _HERE:
         del sys.path[0]
     sys.path.append(_HERE)

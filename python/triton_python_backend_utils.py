@@ -121,7 +121,7 @@ def triton_string_to_numpy(triton_type_string):
 
 
 def get_model_dir() -> str:
-    """Folder of the model's version."""
+    """Directory of the model's version."""
     return _model_directory
 
 

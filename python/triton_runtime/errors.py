@@ -34,7 +34,7 @@ class ContractError(Exception):
 
 
 def wrong_arguments(signature, args, kwargs, *, function="__init__", constructor=True):
-    """TypeError for arguments of wrong number or type, in the words of the original's binding layer."""
+    """TypeError for arguments of wrong number or type, in the words of Triton's binding layer."""
     what = "constructor" if constructor else "function"
     given = ", ".join(_repr(arg) for arg in args)
     if kwargs:

@@ -87,7 +87,7 @@ class Process:
                 raise FrameError("the server sent a frame of the unknown kind %d" % kind)
 
     def _attempt(self, step):
-        """Runs a step of the start; tells the server why it failed. True when it did not."""
+        """Runs a step of the start; reports to the server why it failed. True when it did not."""
         try:
             step()
             return True
@@ -104,7 +104,7 @@ class Process:
         import triton_python_backend_utils as pb_utils
 
         settings = self._settings
-        # Behind everything else: the version's folder, the model's, the runtime's.
+        # Behind everything else: the version's directory, the model's, the runtime's.
         if self._folder in sys.path:
             sys.path.remove(self._folder)
         sys.path.extend((*settings["search_path"], self._folder))

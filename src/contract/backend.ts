@@ -79,7 +79,7 @@ export interface InstanceSpec {
  */
 export interface BackendInstance {
   readonly name: string;
-  /** Batches that may be in flight at once. 1 for most; asked anew for each batch. */
+  /** Batches that may be in flight at once. 1 for most; asked again for each batch. */
   readonly concurrency: number;
   /** False once the instance cannot execute any more: its model then counts as not ready. Absent = always true. */
   readonly healthy?: boolean;
@@ -125,7 +125,7 @@ export interface ExecutionRequest {
   readonly trace?: RequestTrace | undefined;
   /** True once the client went away or cancelled; long-running backends poll it. */
   readonly cancelled: boolean;
-  /** Set by a backend that wants to be told at once when the client goes away or cancels. */
+  /** Set by a backend that wants to hear at once when the client goes away or cancels. */
   onCancelled?: (() => void) | undefined;
   /** Where the new values of its sequence's implicit state go; absent where the model has none. */
   readonly state?: SequenceState | undefined;
@@ -150,7 +150,7 @@ export interface Pace {
 export interface SequenceState {
   /** Names of the model's outputs that are states. */
   readonly outputs: readonly string[];
-  /** Takes the new value of one, the rows of the request alone. Throws INVALID_ARG for a name that is no state. */
+  /** Takes the new value of one, the rows of the request alone. Throws INVALID_ARG for a name that is not a state. */
   update(output: Tensor): void;
 }
 

@@ -29,8 +29,8 @@ export interface ReadyModel {
   /** Labels of an output by class index; undefined when the output has no label file. */
   labels(output: string): readonly string[] | undefined;
   /**
-   * Validates and queues a request. Throws a TritonError for what is refused at once (validation of section 3.4 of the
-   * wire protocol, queue full); everything later comes through the handler.
+   * Validates and queues a request. Throws a TritonError for what is refused at once (a request that does not fit the
+   * model's configuration, a full queue); everything later comes through the handler.
    */
   submit(request: InferenceRequest, onResponse: ResponseHandler): PendingRequest;
 }
@@ -51,13 +51,16 @@ export interface ModelMetrics {
 export interface InferenceEngine {
   /** False only before start-up finished initialising. Throws UNAVAILABLE `Server exiting` while stopping. */
   isLive(): boolean;
-  /** The rule of section 2.2 of the wire protocol; a promise where models have a say in it. Throws UNAVAILABLE `Server exiting` while stopping. */
+  /**
+   * True when the server has started and, with --strict-readiness, every version that was asked for is ready; a promise
+   * where models have a say in it. Throws UNAVAILABLE `Server exiting` while stopping.
+   */
   isReady(): boolean | Promise<boolean>;
-  /** A promise where the model itself is asked. Throws for a version that is no number. */
+  /** A promise where the model itself is asked. Throws for a version that is not a number. */
   isModelReady(name: string, version: string): boolean | Promise<boolean>;
   /**
-   * The READY version that a request means: `version` '' = the latest. Throws the lookup errors of sections 1.10 and
-   * 1.11 of the wire protocol.
+   * The READY version that a request means: `version` '' = the latest. Throws INVALID_ARG for a version that
+   * is not a number, NOT_FOUND for a model that is not there, UNAVAILABLE for one that is not ready.
    */
   model(name: string, version: string): ReadyModel;
   /** READY versions of a model, ascending, as text. */
@@ -68,9 +71,9 @@ export interface InferenceEngine {
   metrics(): readonly ModelMetrics[];
   /** Metric families of the response cache, then those that models made themselves, in the order of their making. */
   customMetrics(): readonly CustomFamily[];
-  /** `name` '' = all models. Throws the errors of section 5.6 of the wire protocol. */
+  /** `name` '' = all models. Throws INVALID_ARG for a model or a version that is not ready. */
   statistics(name: string, version: string): readonly ModelStatistics[];
-  /** Lists the repositories anew each time. Rejects when one cannot be listed. */
+  /** Lists the repositories again each time. Rejects when one cannot be listed. */
   index(onlyReady: boolean): Promise<readonly IndexEntry[]>;
   load(name: string, parameters: LoadParameters): Promise<void>;
   unload(name: string, unloadDependents: boolean): Promise<void>;

@@ -6,7 +6,7 @@ import type { RuleName } from './rule-table.js';
 export interface Fault {
   readonly rule: RuleName;
   readonly code: ErrorCodeName;
-  /** The server's text. */
+  /** Triton's message. */
   readonly message: string;
   /** Field at fault; of a missing field its own path, or that of the message it should be in. */
   readonly path: FieldPath;

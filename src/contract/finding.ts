@@ -14,9 +14,9 @@ export interface Finding {
   /** error: a server would not bring the model up. warning: it would, but something is probably not meant. */
   readonly severity: 'error' | 'warning';
   readonly rule: RuleName;
-  /** The server's own text where it has one. */
+  /** Triton's own message where it has one. */
   readonly message: string;
-  /** The server's own text where `message` is that of the configuration's parser. */
+  /** Triton's own message where `message` is that of the configuration's parser. */
   readonly serverMessage?: string;
   /** What the configuration's parser prints, at its own positions, which may lie behind the wrong token. */
   readonly parserErrors?: readonly { readonly line: number; readonly column: number; readonly message: string }[];

@@ -12,7 +12,7 @@ export type EngineEvent =
 export type TensorActivity = 'TENSOR_QUEUE_INPUT' | 'TENSOR_BACKEND_OUTPUT';
 
 /**
- * What the engine tells about one request that is traced; undefined on every other request, so that tracing costs
+ * What the engine reports about one request that is traced; undefined on every other request, so that tracing costs
  * nothing while it is off. Times are ns of engine/clock.ts. `begin` comes first, `end` or `abandon` last.
  */
 export interface RequestTrace {

@@ -8,7 +8,7 @@ const OLDEST_DRIVER = 525;
 
 const QUERY = ['name', 'memory.total', 'driver_version', 'compute_cap'] as const;
 
-/** One GPU as nvidia-smi tells of it. */
+/** One GPU as nvidia-smi reports it. */
 export interface Gpu {
   readonly name: string;
   readonly memory: string;

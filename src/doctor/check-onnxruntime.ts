@@ -12,7 +12,7 @@ const CUDA_PROVIDER = 'libonnxruntime_providers_cuda.so';
 /** ONNX Runtime as it is installed. */
 export interface RuntimePackage {
   readonly version: string;
-  /** Folder of its native libraries for this platform. */
+  /** Directory of its native libraries for this platform. */
   readonly libraries: string;
 }
 

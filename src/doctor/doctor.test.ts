@@ -31,7 +31,7 @@ function put(files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** A machine that is the root folder, with programs from its `bin` only (and the shell, for scripts). */
+/** A machine that is the root directory, with programs from its `bin` only (and the shell, for scripts). */
 function host(env: Host['env'] = {}): Host {
   return { root, env: { PATH: path.join(root, 'bin'), ...env } };
 }
@@ -198,7 +198,7 @@ describe('ONNX Runtime', () => {
     const machine = { root: '/', env: process.env };
     const good = await checkOnnxRuntime(machine);
     assert.deepEqual([good.status, (good.facts['providers'] as Record<string, string>)['cpu']], ['ok', 'ok']);
-    // A provider's file that is no library: the provider is told to be unusable, and nothing falls over.
+    // A provider's file that is not a library: the provider is reported as unusable, and nothing falls over.
     put({ 'libonnxruntime_providers_cuda.so': 'no library' });
     const broken = await checkOnnxRuntime(machine, { version: '1.2.3', libraries: root });
     assert.match(broken.found.at(-1) ?? '', /^provider cuda: cannot be loaded: ./);

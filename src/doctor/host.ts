@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Where a check looks; tests give a folder of their own as the root. */
+/** Where a check looks; tests give a directory of their own as the root. */
 export interface Host {
-  /** `/`, or the folder that stands for it. */
+  /** `/`, or the directory that stands for it. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -36,7 +36,7 @@ export function textOf(host: Host, file: string): string | undefined {
   }
 }
 
-/** Names in a folder; none when it cannot be listed. */
+/** Names in a directory; none when it cannot be listed. */
 export function namesIn(host: Host, folder: string): string[] {
   try {
     return readdirSync(placeOn(host, folder)).sort();

@@ -1,4 +1,4 @@
-/** Completes a model's configuration from its .onnx file (spec of model repositories, section 6.2). */
+/** Completes a model's configuration from its .onnx file. */
 import type { Log } from '../base/log.js';
 import { invalidArg, TritonError } from '../protocol/error.js';
 import {
@@ -58,7 +58,7 @@ export function supportsBatching(model: OnnxModel): boolean {
   return [...model.inputs, ...model.outputs].every((value) => value.dims.length > 0 && value.dims[0] === -1);
 }
 
-/** The server's text for an input or output that cannot be served. */
+/** Triton's message for an input or output that cannot be served. */
 export function notATensor(value: OnnxValue): string {
   return `Unsupported ONNX Type 'ONNX_TYPE_${value.kind}' for I/O '${value.name}', expected 'ONNX_TYPE_TENSOR'.`;
 }

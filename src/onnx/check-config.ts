@@ -1,6 +1,6 @@
 /**
- * Checks a configuration against the model it describes (spec of model repositories, section 6.4): every fault, in the
- * server's order; the first is the one with which the server refuses the model.
+ * Checks a configuration against the model it describes: every fault, in the order in
+ * which the server checks; the first is the one with which the server refuses the model.
  */
 
 import { didYouMean } from '../base/nearest-name.js';

@@ -1,5 +1,5 @@
-/** Walks a protobuf message that lies in memory. */
-import { TritonError } from '../protocol/error.js';
+/** Walks a protobuf message that lies in memory: the fields of a message, and of the messages inside it. */
+import { ProtoReader, WireType } from '../protocol/proto/reader.js';
 
 /** One field: where it begins, and where its value lies. */
 export interface ProtoField {
@@ -10,7 +10,7 @@ export interface ProtoField {
   readonly end: number;
 }
 
-/** Reads fields of a message and of the messages inside it. Every method throws INTERNAL for bytes that are none. */
+/** Reads the fields of one model. Every method throws INTERNAL `Unable to parse model` for bytes that are not a message. */
 export class MessageReader {
   readonly #bytes: Buffer;
 
@@ -20,23 +20,16 @@ export class MessageReader {
 
   /** The fields of the whole message, or of the message that is a field's value. */
   *fields(inside?: ProtoField): Generator<ProtoField> {
-    const until = inside?.end ?? this.#bytes.length;
-    for (let at = inside?.start ?? 0; at < until; ) {
-      const [tag, start] = this.#varint(at);
-      const wireType = Number(tag & 7n);
-      let valueStart = start;
-      let end: number;
-      if (wireType === 0) end = this.#varint(start)[1];
-      else if (wireType === 1) end = start + 8;
-      else if (wireType === 5) end = start + 4;
-      else if (wireType === 2) {
-        const [length, begin] = this.#varint(start);
-        valueStart = begin;
-        end = begin + Number(length);
-      } else throw new TritonError('INTERNAL', `wire type ${wireType} in a model at byte ${at}`);
-      if (end > until) throw new TritonError('INTERNAL', `a field of a model ends behind its message at byte ${at}`);
-      yield { number: Number(tag >> 3n), wireType, from: at, start: valueStart, end };
-      at = end;
+    const reader = this.#at(inside?.start ?? 0, inside?.end ?? this.#bytes.length);
+    while (reader.pos < reader.end) {
+      const from = reader.pos;
+      const tag = reader.tag();
+      const wireType = tag & 7;
+      const length = wireType === WireType.DELIMITED ? reader.length() : undefined;
+      const start = reader.pos;
+      if (length === undefined) reader.skip(tag);
+      else reader.pos += length;
+      yield { number: tag >>> 3, wireType, from, start, end: reader.pos };
     }
   }
 
@@ -56,29 +49,23 @@ export class MessageReader {
   }
 
   /** The integers of a field, packed or single, as unsigned 64-bit numbers. */
-  varints({ wireType, start, end }: ProtoField): bigint[] {
+  varints({ start, end }: ProtoField): bigint[] {
     const values: bigint[] = [];
-    for (let at = start; at < end; ) {
-      const [value, next] = this.#varint(at);
-      values.push(value);
-      at = next;
-      if (wireType === 0) break;
-    }
+    for (const reader = this.#at(start, end); reader.pos < end; ) values.push(reader.uint64());
     return values;
   }
 
   /** The integers of a field as signed numbers (rounded beyond 2^53). */
-  integers(field: ProtoField): number[] {
-    return this.varints(field).map((value) => Number(BigInt.asIntN(64, value)));
+  integers({ start, end }: ProtoField): number[] {
+    const values: number[] = [];
+    for (const reader = this.#at(start, end); reader.pos < end; ) values.push(reader.int64Number());
+    return values;
   }
 
-  #varint(from: number): [value: bigint, next: number] {
-    let value = 0n;
-    for (let at = from, shift = 0n; at < this.#bytes.length && shift < 70n; at++, shift += 7n) {
-      const byte = this.#bytes[at] as number;
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return [value, at + 1];
-    }
-    throw new TritonError('INTERNAL', `no integer in a model at byte ${from}`);
+  #at(start: number, end: number): ProtoReader {
+    const reader = new ProtoReader(this.#bytes, 'model');
+    reader.pos = start;
+    reader.end = end;
+    return reader;
   }
 }

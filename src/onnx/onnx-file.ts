@@ -6,7 +6,8 @@
 import { dirname, join } from 'node:path';
 import { UnreadableFileError } from '../base/files/read-regular-file.js';
 import { TritonError } from '../protocol/error.js';
-import { WireFile, WireFormatError, WireType } from './wire-file.js';
+import { WireType } from '../protocol/proto/reader.js';
+import { WireFile, WireFormatError } from './wire-file.js';
 
 /** What kind of value an input or output is; only tensors can be served. */
 export type OnnxValueKind = 'TENSOR' | 'SEQUENCE' | 'MAP' | 'OPAQUE' | 'SPARSETENSOR' | 'UNKNOWN';
@@ -15,7 +16,7 @@ export type OnnxValueKind = 'TENSOR' | 'SEQUENCE' | 'MAP' | 'OPAQUE' | 'SPARSETE
 export interface OnnxValue {
   readonly name: string;
   readonly kind: OnnxValueKind;
-  /** TensorProto.DataType; 0 when the file leaves it to inference or the value is no tensor. */
+  /** TensorProto.DataType; 0 when the file leaves it to inference or the value is not a tensor. */
   readonly elementType: number;
   /** -1 for symbolic and unknown dimensions; empty for scalars and when `hasShape` is false. */
   readonly dims: readonly number[];
@@ -60,7 +61,7 @@ export interface OnnxModel {
 
 /**
  * Reads a model's header. What is no ONNX model is refused with the text that the server gives for it (INTERNAL,
- * `onnx runtime error 7: ...` and the like); `cause` tells the place in the file. A missing file is INTERNAL
+ * `onnx runtime error 7: ...` and the like); `cause` says the position in the file. A missing file is INTERNAL
  * `failed to stat file <path>`.
  */
 export function readOnnxFile(path: string): OnnxModel {
@@ -171,7 +172,7 @@ class Parser {
 
   readonly model = (field: number, wireType: number, end: number): boolean => {
     if (field === 1 && wireType === WireType.VARINT) this.#irVersion = this.file.varint(end);
-    else if (wireType !== WireType.BYTES) return false;
+    else if (wireType !== WireType.DELIMITED) return false;
     else if (field === 2) this.#producerName = this.file.text(end);
     else if (field === 3) this.#producerVersion = this.file.text(end);
     else if (field === 7) this.#mainGraph(end);
@@ -185,7 +186,7 @@ class Parser {
   #mainGraph(end: number): void {
     this.hasGraph = true;
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (wireType !== WireType.BYTES) return false;
+      if (wireType !== WireType.DELIMITED) return false;
       if (field === 1) this.#nodeCount++;
       if (field === 2) this.#graphName = this.file.text(fieldEnd);
       else if (field === 11) this.#inputs.push(this.#value(fieldEnd));
@@ -199,7 +200,7 @@ class Parser {
 
   /** A nested graph: only its references to other files matter. */
   readonly #body = (field: number, wireType: number, end: number): boolean => {
-    if (wireType !== WireType.BYTES) return false;
+    if (wireType !== WireType.DELIMITED) return false;
     if (field === 1) this.file.message(end, this.#node);
     else if (field === 5) this.#tensor(end);
     else if (field === 15) this.#sparseTensor(end);
@@ -208,19 +209,19 @@ class Parser {
   };
 
   readonly #function = (field: number, wireType: number, end: number): boolean => {
-    if (wireType !== WireType.BYTES || field !== 7) return false;
+    if (wireType !== WireType.DELIMITED || field !== 7) return false;
     this.file.message(end, this.#node);
     return true;
   };
 
   readonly #node = (field: number, wireType: number, end: number): boolean => {
-    if (wireType !== WireType.BYTES || field !== 5) return false;
+    if (wireType !== WireType.DELIMITED || field !== 5) return false;
     this.file.message(end, this.#attribute);
     return true;
   };
 
   readonly #attribute = (field: number, wireType: number, end: number): boolean => {
-    if (wireType !== WireType.BYTES) return false;
+    if (wireType !== WireType.DELIMITED) return false;
     if (field === 5 || field === 10) this.#tensor(end);
     else if (field === 22 || field === 23) this.#sparseTensor(end);
     else if (field === 6 || field === 11) {
@@ -237,8 +238,8 @@ class Parser {
     let external = false;
     const entries = new Map<string, string>();
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (field === 8 && wireType === WireType.BYTES) name = this.file.text(fieldEnd);
-      else if (field === 13 && wireType === WireType.BYTES) {
+      if (field === 8 && wireType === WireType.DELIMITED) name = this.file.text(fieldEnd);
+      else if (field === 13 && wireType === WireType.DELIMITED) {
         const [key, value] = this.#entry(fieldEnd);
         entries.set(key, value);
       } else if (field === 14 && wireType === WireType.VARINT) external = this.file.varint(fieldEnd) === 1;
@@ -261,7 +262,7 @@ class Parser {
   #sparseTensor(end: number): string {
     let name = '';
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (wireType !== WireType.BYTES || (field !== 1 && field !== 2)) return false;
+      if (wireType !== WireType.DELIMITED || (field !== 1 && field !== 2)) return false;
       const part = this.#tensor(fieldEnd);
       if (field === 1) name = part;
       return true;
@@ -272,7 +273,7 @@ class Parser {
   #value(end: number): OnnxValue {
     const value: MutableValue = { name: '', kind: 'TENSOR', elementType: 0, dims: [], hasShape: false };
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (wireType !== WireType.BYTES) return false;
+      if (wireType !== WireType.DELIMITED) return false;
       if (field === 1) value.name = this.file.text(fieldEnd);
       else if (field === 2) this.#type(value, fieldEnd);
       else return false;
@@ -284,12 +285,12 @@ class Parser {
   #type(value: MutableValue, end: number): void {
     this.file.message(end, (field, wireType, fieldEnd) => {
       const kind = KIND_OF_FIELD[field];
-      if (wireType !== WireType.BYTES || kind === undefined) return false;
+      if (wireType !== WireType.DELIMITED || kind === undefined) return false;
       value.kind = kind;
       if (kind !== 'TENSOR') return false;
       this.file.message(fieldEnd, (part, partType, partEnd) => {
         if (part === 1 && partType === WireType.VARINT) value.elementType = this.file.varint(partEnd);
-        else if (part === 2 && partType === WireType.BYTES) {
+        else if (part === 2 && partType === WireType.DELIMITED) {
           value.hasShape = true;
           this.#shape(value.dims, partEnd);
         } else return false;
@@ -301,7 +302,7 @@ class Parser {
 
   #shape(dims: number[], end: number): void {
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (wireType !== WireType.BYTES || field !== 1) return false;
+      if (wireType !== WireType.DELIMITED || field !== 1) return false;
       let dim = -1;
       this.file.message(fieldEnd, (part, partType, partEnd) => {
         if (part !== 1 || partType !== WireType.VARINT) return false;
@@ -317,7 +318,7 @@ class Parser {
     let domain = '';
     let version = 0;
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (field === 1 && wireType === WireType.BYTES) domain = this.file.text(fieldEnd);
+      if (field === 1 && wireType === WireType.DELIMITED) domain = this.file.text(fieldEnd);
       else if (field === 2 && wireType === WireType.VARINT) version = this.file.varint(fieldEnd);
       else return false;
       return true;
@@ -334,7 +335,7 @@ class Parser {
     let key = '';
     let value = '';
     this.file.message(end, (field, wireType, fieldEnd) => {
-      if (wireType !== WireType.BYTES) return false;
+      if (wireType !== WireType.DELIMITED) return false;
       if (field === 1) key = this.file.text(fieldEnd);
       else if (field === 2) value = this.file.text(fieldEnd);
       else return false;

@@ -22,6 +22,6 @@ function tryStat(path: string): Stats | undefined {
   try {
     return statSync(path);
   } catch {
-    return undefined; // whatever the system's reason: the server's text for it is the same
+    return undefined; // whatever the system's reason: Triton's message for it is the same
   }
 }

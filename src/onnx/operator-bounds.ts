@@ -136,7 +136,7 @@ const squeeze: Rule = ({ node, shapes: [input], stored }) => {
   return { outputs: [input.filter((_, i) => !removed.has(i))], steps: elements(input) };
 };
 
-/** Convolutions and pools: the picture grows by its padding at most. */
+/** Convolutions and pools: the image grows by its padding at most. */
 const slide: Rule = ({ node, shapes: [input, weights] }) => {
   const isConv = node.operator === 'Conv';
   if (input === undefined || input.length < 3 || (isConv && weights?.length !== input.length)) return undefined;

@@ -21,8 +21,8 @@ export class RunBounds {
   }
 
   /**
-   * Reads a small model; undefined when its runs have no bound that shapes tell. `takesStrings`: some input is a
-   * tensor of strings, whose size the number of elements does not tell.
+   * Reads a small model; undefined when its runs have no bound that shapes show. `takesStrings`: some input is a
+   * tensor of strings, whose size the number of elements does not show.
    */
   static read(model: Buffer, takesStrings: boolean): RunBounds | undefined {
     const graph = readGraphNodes(model);

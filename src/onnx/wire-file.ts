@@ -4,11 +4,9 @@
  */
 import { closeSync, readSync } from 'node:fs';
 import { openRegularFileSync } from '../base/files/read-regular-file.js';
+import { WireType } from '../protocol/proto/reader.js';
 
-/** Wire types of protobuf. */
-export const WireType = { VARINT: 0, FIXED64: 1, BYTES: 2, START_GROUP: 3, END_GROUP: 4, FIXED32: 5 } as const;
-
-/** The bytes are no valid protobuf message; `offset` counts from the start of the file. */
+/** The bytes are not a valid protobuf message; `offset` counts from the start of the file. */
 export class WireFormatError extends Error {
   override readonly name = 'WireFormatError';
   constructor(
@@ -24,7 +22,7 @@ export type FieldHandler = (field: number, wireType: number, end: number) => boo
 
 const WINDOW = 64 * 1024;
 const MAX_GROUP_DEPTH = 100;
-/** Longer texts than any tool writes (whole tokenizers lie in metadata) are not read. */
+/** Longer strings than any tool writes (whole tokenizers lie in metadata) are not read. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /** A read position in a file of protobuf data. */
@@ -55,7 +53,7 @@ export class WireFile {
       const tag = this.#tag(end);
       const wireType = tag & 7;
       let valueEnd = end;
-      if (wireType === WireType.BYTES) {
+      if (wireType === WireType.DELIMITED) {
         const start = this.position;
         const length = this.varint(end);
         valueEnd = this.position + length;
@@ -64,7 +62,7 @@ export class WireFile {
         }
       }
       if (handler(tag >>> 3, wireType, valueEnd)) {
-        if (wireType === WireType.BYTES && this.position !== valueEnd) {
+        if (wireType === WireType.DELIMITED && this.position !== valueEnd) {
           throw new WireFormatError('a value does not end where its field ends', this.position);
         }
       } else {
@@ -128,10 +126,10 @@ export class WireFile {
       case WireType.FIXED32:
         this.#advance(4, valueEnd);
         return;
-      case WireType.BYTES:
+      case WireType.DELIMITED:
         this.position = valueEnd;
         return;
-      case WireType.START_GROUP:
+      case WireType.GROUP_START:
         this.#skipGroup(tag >>> 3, valueEnd, depth + 1);
         return;
       default:
@@ -144,12 +142,12 @@ export class WireFile {
     if (depth > MAX_GROUP_DEPTH) throw new WireFormatError('groups are nested too deeply', start);
     while (this.position < end) {
       const tag = this.#tag(end);
-      if ((tag & 7) === WireType.END_GROUP) {
+      if ((tag & 7) === WireType.GROUP_END) {
         if (tag >>> 3 !== field) break;
         return;
       }
       let valueEnd = end;
-      if ((tag & 7) === WireType.BYTES) {
+      if ((tag & 7) === WireType.DELIMITED) {
         const length = this.varint(end);
         valueEnd = this.position + length;
         if (length < 0 || valueEnd > end) break;

@@ -20,7 +20,7 @@ import { copyInto, isCode, makeFolderIn } from '../repository/files/staged-folde
 export interface AddModelOptions {
   /** The .onnx file. */
   readonly file: string;
-  /** Folder of models; made when it is missing. */
+  /** Directory of models; made when it is missing. */
   readonly repository: string;
   /** Name of the model; by default the file's name without its extension. */
   readonly name?: string | undefined;
@@ -31,7 +31,7 @@ export interface AddModelOptions {
 /** What was made. */
 export interface AddedModel {
   readonly name: string;
-  /** Folder of the model. */
+  /** Directory of the model. */
   readonly directory: string;
   readonly config: ModelConfig;
   /** The configuration as it was written. */
@@ -44,7 +44,7 @@ export interface AddedModel {
 
 /**
  * Adds a model. ALREADY_EXISTS when the repository has one of that name; INVALID_ARG for a file that is no ONNX model
- * or cannot be served, and for unusable names; INTERNAL with the runtime's text when the runtime refuses the model.
+ * or cannot be served, and for unusable names; INTERNAL with the runtime's message when the runtime refuses the model.
  * Nothing is left after a failure.
  */
 export async function addModel(options: AddModelOptions): Promise<AddedModel> {

@@ -6,7 +6,7 @@ import { isCode, makeFolderIn } from '../repository/files/staged-folder.js';
 
 /** What was made. */
 export interface AddedPythonModel {
-  /** Folder of the model. */
+  /** Directory of the model. */
   readonly directory: string;
   /** Its file, relative to that. */
   readonly file: string;

@@ -1,4 +1,4 @@
-/** What can be told of a model that was judged: for the lists and pages that people read. */
+/** What can be said of a model that was judged: for the lists and pages that people read. */
 
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import { configToJson } from '../modelconfig/json/config-json.js';
@@ -14,7 +14,7 @@ import type { ValidatedModel } from './validate-model.js';
 export interface ModelDescription {
   readonly name: string;
   readonly directory: string;
-  /** `onnxruntime`, `python`, `ensemble`, ...; '' when nothing tells it. */
+  /** `onnxruntime`, `python`, `ensemble`, ...; '' when nothing shows it. */
   readonly backend: string;
   /** Versions that a server would load. */
   readonly versions: readonly string[];

@@ -1,17 +1,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** One file below a folder. */
+/** One file below a directory. */
 export interface FolderFile {
-  /** Relative to the folder. */
+  /** Relative to the directory. */
   readonly path: string;
   readonly bytes: number;
 }
 
-/** Links that lead to a folder above would never end; deeper than this nothing is looked at. */
+/** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
 const DEPTH_LIMIT = 32;
 
-/** Every file below a folder with its size, links followed, by name. Dangling links are left out. */
+/** Every file below a directory with its size, links followed, by name. Dangling links are left out. */
 export async function folderFiles(folder: string, below = '', depth = 0): Promise<FolderFile[]> {
   if (depth > DEPTH_LIMIT) return [];
   const files: FolderFile[] = [];

@@ -5,8 +5,8 @@ import { invalidArg, TritonError } from '../protocol/error.js';
 import { copyTree, isCode, makeFolder } from '../repository/files/staged-folder.js';
 
 /**
- * Makes the folder `directory` (missing, or empty) into a repository with every shipped model; returns their names.
- * ALREADY_EXISTS when the folder holds anything, INVALID_ARG when it is a file. Nothing is left after a failure.
+ * Makes the directory `directory` (missing, or empty) into a repository with every shipped model; returns their names.
+ * ALREADY_EXISTS when the directory holds anything, INVALID_ARG when it is a file. Nothing is left after a failure.
  */
 export async function initRepository(directory: string): Promise<string[]> {
   await requireFree(directory);

@@ -1,4 +1,4 @@
-/** Everything that can be told of one model before it is loaded, as findings and as other models see it. */
+/** Everything that can be said of one model before it is loaded, as findings and as other models see it. */
 import type { KnownBackends } from '../contract/backend-traits.js';
 import { type Fault, faultOf } from '../contract/fault.js';
 import type { FileExaminer } from '../contract/file-examiner.js';
@@ -144,7 +144,7 @@ async function validateVersion(
   return { config, faults };
 }
 
-/** Collects findings of one model; the same fault of several versions is told once. */
+/** Collects findings of one model; the same fault of several versions is reported once. */
 class ModelFindings {
   readonly list: Finding[] = [];
   readonly #model: PolledModel;

@@ -36,7 +36,7 @@ after(() => rm(root, { recursive: true }));
 
 let made = 0;
 
-/** Makes a repository; a path that ends in `/` is a folder. */
+/** Makes a repository; a path that ends in `/` is a directory. */
 async function repository(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const folder = path.join(root, `r${made++}`);
   await mkdir(folder);

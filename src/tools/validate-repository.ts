@@ -1,4 +1,4 @@
-/** The repository checker: what a server would refuse, without a server (spec: model repository, sections 1 and 4). */
+/** The repository checker: what a server would refuse, without a server. */
 import type { Finding } from '../contract/finding.js';
 import { RULES, type RuleName } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
@@ -88,7 +88,7 @@ function gatherHostFindings(findings: readonly Finding[]): Finding[] {
   });
 }
 
-/** Folders that are probably no models, and names that HTTP clients cannot ask for. */
+/** Directories that are probably no models, and names that HTTP clients cannot ask for. */
 function nameDoubts(name: string, repositories: readonly string[]): Finding[] {
   const doubt = (rule: RuleName, message: string): Finding[] => {
     const file = joinPath(repositories[0] as string, name);
@@ -115,7 +115,7 @@ function duplicate(name: string, repositories: readonly string[]): Finding {
   };
 }
 
-/** The commonest mistake: the folder of one model, or of one version, where the repository was meant. */
+/** The most common mistake: the directory of one model, or of one version, where the repository was meant. */
 async function checkPlace(repository: string, findings: Finding[]): Promise<void> {
   const isModel = (await kindOf(joinPath(repository, 'config.pbtxt'))) === 'file';
   if (!isModel) return;

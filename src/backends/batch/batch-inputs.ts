@@ -6,8 +6,8 @@ import type { Tensor } from '../../protocol/tensor.js';
 type BatchInputConfig = ModelConfig['batch_input'][number];
 
 /**
- * The tensors that describe a batch to a model of ragged inputs: element counts, their running sums, shapes of the items
- * (spec: runtime, section 1.9). One per target name, FP32 where the configuration says so, else INT32.
+ * The tensors that describe a batch to a model of ragged inputs: element counts, their running sums, shapes of the
+ * items. One per target name, FP32 where the configuration says so, else INT32.
  */
 export function batchInputTensors(
   configs: readonly BatchInputConfig[],
@@ -39,7 +39,7 @@ function describe(config: BatchInputConfig, batch: readonly ExecutionRequest[]):
     case kinds.BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
       return { shape: [counts.length + 1], values: [0, ...sums(counts)] };
     case kinds.BATCH_MAX_ELEMENT_COUNT_AS_SHAPE: {
-      // Only the shape tells something.
+      // Only the shape says something.
       const most = Math.max(...counts);
       return { shape: [most], values: new Array(most).fill(0) };
     }

@@ -8,7 +8,7 @@ import { pieceShape, type ScatteredOutput } from './scattered-outputs.js';
 /**
  * Splits the outputs of a batch back into its requests and answers them: along dimension 0 for models that batch
  * (views, no copies), whole tensors for others. Requests get the outputs they asked for, in the order of `outputs`.
- * A tensor with too few rows fails just the requests that it does not reach (spec: runtime, section 1.8). Outputs that
+ * A tensor with too few rows fails just the requests that it does not reach. Outputs that
  * are states go to the requests' sequences, before the requests are answered.
  */
 export function scatterOutputs(

@@ -8,7 +8,7 @@ export interface ScatteredOutput {
   readonly source: string;
 }
 
-/** Outputs under BATCH_SCATTER_WITH_INPUT_SHAPE (spec: runtime, section 1.8), by name. */
+/** Outputs under BATCH_SCATTER_WITH_INPUT_SHAPE, by name. */
 export function scatteredOutputs(config: ModelConfig): ReadonlyMap<string, ScatteredOutput> {
   const result = new Map<string, ScatteredOutput>();
   for (const { target_name: targets, source_input: sources } of config.batch_output) {

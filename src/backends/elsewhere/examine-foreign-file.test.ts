@@ -12,7 +12,7 @@ let made = 0;
 
 type Files = Readonly<Record<string, string | Buffer>>;
 
-/** Rule and message (without the folder) for a model's files. */
+/** Rule and message (without the directory) for a model's files. */
 async function judged(config: Partial<ModelConfig>, files: Files): Promise<string> {
   const folder = path.join(root, `m${made++}`);
   mkdirSync(path.join(folder, '1'), { recursive: true });

@@ -8,7 +8,7 @@ import { joinPath, kindOf } from '../../repository/files/local.js';
 import { type FileFormat, formatOfFile, zipEntries } from '../../repository/load/file-format.js';
 import { type FileProblem, formatProblem, modelFileProblem } from '../../repository/load/model-file-problem.js';
 
-/** Finds what speaks against a file or folder that exists. */
+/** Finds what speaks against a file or directory that exists. */
 type Judge = (path: string) => Promise<FileProblem | undefined>;
 
 /** By platform, for backends without platforms by backend; whatever the file is called. */

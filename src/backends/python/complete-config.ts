@@ -5,7 +5,7 @@ import { type ProcessSettings, PythonProcess } from './process/python-process.js
 import type { FrameReader } from './wire/frame-reader.js';
 
 /**
- * Imports a model in a process of its own and lets it complete its configuration. Rejects with the server's text when the
+ * Imports a model in a process of its own and lets it complete its configuration. Rejects with Triton's message when the
  * import or the model's code fails. `onFrame` gets what the model logs; `cancelled` ends the
  * process.
  */
@@ -27,7 +27,7 @@ export function completedConfig(text: string, config: ModelConfig): ModelConfig 
   try {
     return configFromJson(text);
   } catch {
-    // A datatype that does not exist, and the like: the original then goes on with what it had.
+    // A datatype that does not exist, and the like: Triton then goes on with what it had.
     return config;
   }
 }

@@ -1,4 +1,4 @@
-/** Judges the files of a Python model, and what it does when it is imported (spec: model repository, sections 1.3, 6.5). */
+/** Judges the files of a Python model, and what it does when it is imported. */
 
 import { MAX_SOURCE_BYTES } from '../../base/files/read-regular-file.js';
 import type { Fault } from '../../contract/fault.js';

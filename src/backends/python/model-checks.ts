@@ -30,7 +30,7 @@ const checkers = new Map<string, ModelChecker>();
 
 /**
  * Imports a model and lets it complete its configuration; resolves with that as JSON, '' for an unchanged one. Rejects with
- * the server's text when the model's code fails, and with an InterpreterError when no model can be run.
+ * Triton's message when the model's code fails, and with an InterpreterError when no model can be run.
  */
 export function checkModel(interpreter: Interpreter, settings: ProcessSettings): Promise<string> {
   const key = JSON.stringify(interpreter);
@@ -55,7 +55,7 @@ class ModelChecker {
     this.#child.on('error', (error) =>
       this.#fail(new InterpreterError('INTERNAL', cannotStart(error, command).message)),
     );
-    this.#child.stdin?.on('error', () => {}); // the end of the process tells more
+    this.#child.stdin?.on('error', () => {}); // the end of the process says more
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => this.#receive(line));
     this.#child.on('close', (status) => {
       this.#fail(

@@ -14,13 +14,13 @@ export interface ModelSource {
   readonly file: string;
   /** Name under which the file is imported. */
   readonly module: string;
-  /** Folders behind which the runtime's stands on the search path. */
+  /** Directories behind which the runtime's stands on the search path. */
   readonly searchPath: readonly string[];
 }
 
 /**
- * Checks the parameters and finds the model's file: in the version's folder, or in that of a backend which is a Python
- * model itself. Rejects with the server's texts (spec: model repository, section 6.5).
+ * Checks the parameters and finds the model's file: in the version's directory, or in that of a backend which is a Python
+ * model itself. Rejects with Triton's messages.
  */
 export async function findSource(
   location: ModelLocation,
@@ -57,7 +57,7 @@ function requireModelFile(file: string): void {
   }
 }
 
-/** What the process of an instance is told. */
+/** What the process of an instance is given. */
 export function serveSettings(
   location: ModelLocation,
   config: ModelConfig,
@@ -84,7 +84,7 @@ export function serveSettings(
   };
 }
 
-/** What the process that completes a configuration is told. */
+/** What the process that completes a configuration is given. */
 export function completeSettings(
   location: ModelLocation,
   config: ModelConfig,

@@ -1,4 +1,4 @@
-/** The Python backend: models that are a class TritonPythonModel (spec: runtime, section 7). */
+/** The Python backend: models that are a class TritonPythonModel. */
 
 import type { Backend, BackendModel, BackendOptions, InstanceSpec, ModelLocation } from '../../contract/backend.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
@@ -14,7 +14,7 @@ import { FromModel } from './wire/wire.js';
 
 /**
  * Makes the backend, or one that is itself a Python model: `folder` then holds the model.py that runs every model of
- * the backend, whose own folders hold data only.
+ * the backend, whose own directories hold data only.
  */
 export function createPythonBackend(folder?: string): Backend {
   return {

@@ -37,7 +37,7 @@ const OUTPUTS = [
   ['IDX', 'UINT32', 'second'],
 ] as const;
 
-/** Throws INVALID_ARG with the original's text for what is not the one signature that the backend has. */
+/** Throws INVALID_ARG with Triton's message for what is not the one signature that the backend has. */
 function checkConfig({ max_batch_size, input, output }: ModelConfig): void {
   const check = (good: boolean, text: string): void => {
     if (!good) throw invalidArg(text);

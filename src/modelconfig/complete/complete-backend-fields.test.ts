@@ -4,7 +4,7 @@ import { CATALOGUE } from '../../backends/catalogue.js';
 import { readPbtxt } from '../pbtxt/read-pbtxt.js';
 import { completeBackendFields, noEntries } from './complete-backend-fields.js';
 
-/** Configuration, entries of the version directory (folders end in `/`), and `backend platform file` afterwards. */
+/** Configuration, entries of the version directory (directories end in `/`), and `backend platform file` afterwards. */
 const CASES: readonly (readonly [config: string, entries: string, completed: string])[] = [
   ['', 'model.savedmodel/', 'tensorflow tensorflow_savedmodel model.savedmodel'],
   ['', 'model.savedmodel/ model.graphdef', 'tensorflow tensorflow_graphdef model.graphdef'],

@@ -6,8 +6,8 @@ export const DEFAULT_MAX_BATCH_SIZE_KEY = 'default-max-batch-size';
 const DEFAULT_MAX_BATCH_SIZE = 4;
 
 /**
- * The maximum batch size that auto-completion gives a model that batches (spec: model repository, section 5.5).
- * `config` is the backend's configuration; throws INVALID_ARG when its value is no integer.
+ * The maximum batch size that auto-completion gives a model that batches.
+ * `config` is the backend's configuration; throws INVALID_ARG when its value is not an integer.
  */
 export function defaultMaxBatchSize(config: ReadonlyMap<string, string>): number {
   const text = config.get(DEFAULT_MAX_BATCH_SIZE_KEY);

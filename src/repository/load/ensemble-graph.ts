@@ -1,6 +1,4 @@
-/**
- * Rules of an ensemble and the models it is composed of (spec: model repository, section 4.9, graph and consistency).
- */
+/** Rules of an ensemble and the models it is composed of: its graph, and whether tensors fit each other. */
 
 import { nearestName } from '../../base/nearest-name.js';
 import { type Fault, Faults } from '../../contract/fault.js';

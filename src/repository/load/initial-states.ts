@@ -1,4 +1,4 @@
-/** Initial data of sequence states (spec: model repository, section 4.7). */
+/** Initial data of sequence states. */
 
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
@@ -11,7 +11,7 @@ import { staysInside } from './stays-inside.js';
 type State = ModelSequenceBatching['state'][number];
 type InitialState = State['initial_state'][number];
 
-/** Folder of a model that holds the data files. */
+/** Directory of a model that holds the data files. */
 const FOLDER = 'initial_state';
 
 /** What the sequence scheduler refuses, state by state. */

@@ -1,4 +1,4 @@
-/** Label files of classification outputs (spec: model repository, section 1.6). */
+/** Label files of classification outputs. */
 import path from 'node:path';
 import { MAX_LABEL_BYTES } from '../../base/files/read-regular-file.js';
 import { TritonError } from '../../protocol/error.js';

@@ -1,6 +1,6 @@
 /**
  * Checks of a completed configuration against the files beside it: labels, batching library, warm-up data, initial
- * states (spec: model repository, sections 1.6, 4.7, 4.8, 4.11), in the server's order.
+ * states, in the server's order.
  */
 import path from 'node:path';
 import { type Fault, faultOf } from '../../contract/fault.js';

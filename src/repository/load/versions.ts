@@ -1,4 +1,4 @@
-/** Which versions of a model are loaded (spec: model repository, section 1.2). */
+/** Which versions of a model are loaded. */
 import { invalidArg, type TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { listDirectory } from '../files/local.js';

@@ -1,4 +1,4 @@
-/** Warm-up samples against the configuration and their data files (spec: model repository, section 4.8). */
+/** Warm-up samples against the configuration and their data files. */
 
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { didYouMean } from '../../base/nearest-name.js';
@@ -12,7 +12,7 @@ import { staysInside } from './stays-inside.js';
 type Sample = ModelConfig['model_warmup'][number];
 type SampleInput = Sample['inputs'] extends Map<string, infer I> ? I : never;
 
-/** Folder of a model that holds the data files. */
+/** Directory of a model that holds the data files. */
 const FOLDER = 'warmup';
 /** What the server writes in front of errors of a request without id. */
 const REQUEST_PREFIX = '[request id: <id_unknown>] ';

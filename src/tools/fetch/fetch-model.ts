@@ -14,13 +14,13 @@ import { untar } from './untar.js';
 
 /** How to fetch. */
 export interface FetchOptions {
-  /** Folder of models; made when it is missing. */
+  /** Directory of models; made when it is missing. */
   readonly repository: string;
   /** Whether a model of that name is replaced. The shipped demonstration model always is. */
   readonly replace: boolean;
   /** Address in place of the publishers': files lie there by the last part of their address. */
   readonly mirror?: string | undefined;
-  /** Folder of downloads that are under way. */
+  /** Directory of downloads that are under way. */
   readonly cache: string;
   /** Told as bytes of a file arrive. */
   onProgress?(file: PublishedFile, bytes: number): void;
@@ -29,13 +29,13 @@ export interface FetchOptions {
 
 /** What was made. */
 export interface FetchedModel {
-  /** Folder of the model. */
+  /** Directory of the model. */
   readonly directory: string;
   /** True when a model of that name was there before. */
   readonly replaced: boolean;
 }
 
-/** Folder of downloads under way: in the user's cache, so that an unfinished one never lies in a repository. */
+/** Directory of downloads under way: in the user's cache, so that an unfinished one never lies in a repository. */
 export function defaultCache(): string {
   const base = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache');
   return path.join(base, 'triton', 'downloads');
@@ -100,7 +100,7 @@ async function place(file: PublishedFile, part: string, staging: string, signal:
   }
 }
 
-/** True when a folder holds just what was shipped under that name. */
+/** True when a directory holds just what was shipped under that name. */
 async function isShipped(name: string, directory: string): Promise<boolean> {
   const shipped = path.join(SHIPPED_MODELS, name);
   try {

@@ -7,7 +7,7 @@ export interface PublishedFile {
   readonly url: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** Where it goes in the model's folder; of an archive, its members by name and where each goes. */
+  /** Where it goes in the model's directory; of an archive, its members by name and where each goes. */
   readonly path: string | Readonly<Record<string, string>>;
 }
 

@@ -17,7 +17,7 @@ const RUNTIME_LIMIT_BYTES = 64 * 2 ** 20;
 
 /**
  * Reads a model's header and, where that is quick or needed, lets the runtime load the model, in another process and for
- * `limitSeconds` at most. Rejects with INTERNAL and the runtime's text when the file is not a model or the runtime refuses
+ * `limitSeconds` at most. Rejects with INTERNAL and the runtime's message when the file is not a model or the runtime refuses
  * it, with UNAVAILABLE when it takes too long. Without the runtime's native library the file's own shapes are returned
  * with a doubt.
  */

@@ -68,7 +68,7 @@ export function fromOrtTensor(name: string, tensor: OrtTensor): Tensor {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Elements as JavaScript strings. The runtime takes C strings: an element ends at its first NUL, as on the original.
+ * Elements as JavaScript strings. The runtime takes C strings: an element ends at its first NUL, as with Triton.
  * The binding takes text: bytes that are not UTF-8 cannot be handed over unchanged and are refused.
  */
 function decodeStrings(tensor: Tensor): string[] {

@@ -1,4 +1,4 @@
-/** Session options out of a model's configuration (spec: model repository, section 7). */
+/** Session options out of a model's configuration. */
 import { existsSync } from 'node:fs';
 import { invalidArg, TritonError } from '../../../protocol/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';

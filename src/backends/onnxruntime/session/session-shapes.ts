@@ -22,7 +22,7 @@ export function withSessionShapes(
 }
 
 /**
- * True when only the runtime tells the outcome of completion and checks: some output has a dimension or a type that the
+ * True when only the runtime shows the outcome of completion and checks: some output has a dimension or a type that the
  * file leaves open, which shape inference may know, or some tensor has a type that has no name in configurations, which
  * the runtime may refuse with words of its own.
  */

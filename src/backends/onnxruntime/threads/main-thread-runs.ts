@@ -5,7 +5,7 @@ import type { RunBounds } from '../../../onnx/run-bounds.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import { type OpenRequest, OpenSession, type RunResult } from '../session/open-session.js';
 
-/** Inputs of more bytes are run in a thread: of strings the number of elements does not tell the size. */
+/** Inputs of more bytes are run in a thread: of strings the number of elements does not show the size. */
 const MAX_BYTES = 64 * 1024;
 /** Quick runs in a thread that open the main thread to a model for the first time. */
 const FIRST_RUNS = 64;

@@ -77,7 +77,7 @@ export class ModelThread {
     return this.#pending.size;
   }
 
-  /** Sessions that it was told to open. */
+  /** Sessions that it was asked to open. */
   get sessions(): number {
     return this.#sessions.size;
   }

@@ -63,7 +63,7 @@ export class ThreadPool {
     return this.#threads.size;
   }
 
-  /** Takes a model in; `threads`: the cores of the machine, as the server was told. */
+  /** Takes a model in; `threads`: the cores of the machine, as the server was given them. */
   join(open: OpenRequest, threads: number, onStuck: (reason: string) => void): SharedModel {
     this.#size = Math.max(1, threads);
     const model: SharedModel = { session: this.#nextSession++, open, onStuck };

@@ -134,7 +134,7 @@ export class HostCalls {
   }
 }
 
-/** Unknown models and versions are not ready; a version that is no number is an error. */
+/** Unknown models and versions are not ready; a version that is not a number is an error. */
 function isModelReady(host: BackendHost, name: string, version: string): boolean | Promise<boolean> {
   return host.engine.isModelReady(name, version);
 }

@@ -12,7 +12,7 @@ import { ToModel } from '../wire/wire.js';
 /** What is left of an error's text that no frame can hold, in characters. */
 const LONGEST_TEXT = 4096;
 
-/** Calls of a Python model into other models (spec: runtime, section 7.5: "BLS"). They are ordinary requests. */
+/** Calls of a Python model into other models. They are ordinary requests. */
 export class ModelCalls {
   readonly #host: BackendHost | undefined;
   readonly #pending = new Map<number, PendingRequest>();

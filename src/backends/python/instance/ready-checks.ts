@@ -7,7 +7,7 @@ import { ToModel } from '../wire/wire.js';
 /** How long a model may take to say whether it is ready, in ms. */
 const TIMEOUT_MS = 5000;
 
-/** Asks a model's own `is_ready`; checks at the same time share one question (spec: runtime, section 7.2). */
+/** Asks a model's own `is_ready`; checks at the same time share one question. */
 export class ReadyChecks {
   readonly #instance: string;
   readonly #log: Log;

@@ -7,10 +7,10 @@ import { TritonError } from '../../../protocol/error.js';
 
 const PREFIX = 'triton-python-env-';
 
-/** Archives unpacked by this process: path, size and modification time -> folder. */
+/** Archives unpacked by this process: path, size and modification time -> directory. */
 const unpacked = new Map<string, Promise<string>>();
 
-/** The folder of an execution environment: the path itself, or where the archive at the path was unpacked. */
+/** The directory of an execution environment: the path itself, or where the archive at the path was unpacked. */
 export async function prepareEnvironment(location: string): Promise<string> {
   let file: string;
   try {

@@ -19,7 +19,7 @@ export const EXECUTABLE_VARIABLE = 'TRITON_PYTHON';
 
 /**
  * The interpreter of a model: out of its EXECUTION_ENV_PATH, else the one that the backend's configuration or the
- * environment names, else python3. Rejects with the server's texts for an environment that cannot be used.
+ * environment names, else python3. Rejects with Triton's messages for an environment that cannot be used.
  */
 export async function findInterpreter(
   config: ModelConfig,
@@ -42,7 +42,7 @@ export async function findInterpreter(
       `Path ${activate} does not exist. The Python environment should contain an 'activate' script.`,
     );
   }
-  // The script sets search paths of libraries and programs; a folder that was moved still finds its own interpreter.
+  // The script sets search paths of libraries and programs; a directory that was moved still finds its own interpreter.
   const own = path.join(folder, 'bin', 'python3');
   const interpreter = existsSync(own) ? own : 'python3';
   return { command: 'bash', args: ['-c', 'source "$1"; shift; exec "$@"', 'bash', activate, interpreter] };

@@ -22,7 +22,7 @@ const CLOSED_GRACE_MS = 2000;
 /** A process whose model could not be initialised has so long to end by itself, in ms. */
 const REFUSED_GRACE_MS = 2000;
 
-/** What a process is told at its start. */
+/** What a process is given at its start. */
 export interface ProcessSettings {
   /** `serve`: an instance; `complete`: only completes the configuration. */
   readonly mode: 'serve' | 'complete';
@@ -32,7 +32,7 @@ export interface ProcessSettings {
   readonly model_file: string;
   /** Name under which the file is imported. */
   readonly module: string;
-  /** Folders for imports. */
+  /** Directories for imports. */
   readonly search_path: readonly string[];
   /** Name of the instance. */
   readonly instance: string;
