@@ -1,20 +1,20 @@
 import { lookup } from 'node:dns/promises';
 
 /**
- * The text of a failed call in the original's words: what the client library adds in brackets about the system's error
- * is left out, so that the lines are those that tools match on.
+ * The message of a failed call as perf_analyzer prints it: what the client library adds in brackets about the system's
+ * error is left out, so that the lines are those that tools match on.
  */
 export function messageOf(reason: unknown): string {
-  const text = reason instanceof Error ? reason.message : String(reason);
-  return text.replace(/^(HTTP client failed: [^(]+?) \(.*\)$/s, '$1');
+  const message = reason instanceof Error ? reason.message : String(reason);
+  return message.replace(/^(HTTP client failed: [^(]+?) \(.*\)$/s, '$1');
 }
 
-/** The same for the first call of a run, where the original also names the address that hung up. */
+/** The same for the first call of a run, where perf_analyzer also names the address that closed the connection. */
 export async function messageOfFirstCall(reason: unknown, url: string): Promise<string> {
-  const text = messageOf(reason);
-  const hungUp = /^(failed to connect to all addresses; last error: UNAVAILABLE: )Socket closed/.exec(text);
+  const message = messageOf(reason);
+  const hungUp = /^(failed to connect to all addresses; last error: UNAVAILABLE: )Socket closed/.exec(message);
   const colon = url.lastIndexOf(':');
-  if (hungUp === null || colon < 0) return text;
+  if (hungUp === null || colon < 0) return message;
   const host = url
     .slice(0, colon)
     .replace(/^.*:\/\//, '')
@@ -24,6 +24,6 @@ export async function messageOfFirstCall(reason: unknown, url: string): Promise<
     const target = family === 6 ? `ipv6:[${address}]` : `ipv4:${address}`;
     return `${hungUp[1]}${target}:${url.slice(colon + 1)}: Socket closed`;
   } catch {
-    return text;
+    return message;
   }
 }

@@ -1,6 +1,6 @@
 import { TritonError } from '../../base/error.js';
 
-/** Exit statuses of `triton perf` (perf_analyzer's). */
+/** Exit statuses of `triton perf`: those of perf_analyzer (perf_analyzer_exception.h), and INCOMPLETE. */
 export const PerfExit = {
   SUCCESS: 0,
   /** The only level of a sweep was not stable. */
@@ -20,7 +20,7 @@ export class PerfError extends TritonError {
   readonly exit: number;
   /** True when the usage text stands before the message. */
   readonly usage: boolean;
-  /** How many empty lines follow the message: the original's error objects print their own. */
+  /** Number of empty lines behind the message: perf_analyzer's error objects print their own. */
   readonly emptyLines: number;
 
   constructor(message: string, options: { exit?: number; usage?: boolean; emptyLines?: number } = {}) {
@@ -31,9 +31,9 @@ export class PerfError extends TritonError {
   }
 }
 
-/** A wrong command line: the usage text, `Error: <text>`, an empty line. */
-export function usageError(text: string): PerfError {
-  return new PerfError(`Error: ${text}`, { usage: true });
+/** A wrong command line: the usage text, `Error: <message>`, an empty line. */
+export function usageError(message: string): PerfError {
+  return new PerfError(`Error: ${message}`, { usage: true });
 }
 
 /** A failure while starting up: `error: <what>: <message>` and an empty line. */

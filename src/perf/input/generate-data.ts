@@ -48,7 +48,7 @@ function randomBytes(length: number): Uint8Array {
 }
 
 function randomString(length: number): string {
-  let text = '';
-  for (let i = 0; i < length; i++) text += CHARACTERS[Math.floor(Math.random() * CHARACTERS.length)];
-  return text;
+  let result = '';
+  for (let i = 0; i < length; i++) result += CHARACTERS[Math.floor(Math.random() * CHARACTERS.length)];
+  return result;
 }

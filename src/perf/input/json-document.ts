@@ -32,7 +32,7 @@ export class JsonNumber {
 /** A parsed value. The last of several members of the same name wins in lookups, as does its position. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
 
-/** Members in the order of the text. */
+/** Members in the order of the document. */
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
 /** True for objects. */

@@ -6,7 +6,7 @@ import type { PerfModel, PerfTensor } from '../model/perf-model.js';
 import type { InputData, StepTensor } from './input-data.js';
 import { elementsOf, encodeStrings } from './input-data.js';
 
-/** Reads a directory with one file per input (and, to check answers, per output): one step, used by every request. */
+/** Reads a directory with one file per input (and, to check responses, per output): one step, used by every request. */
 export function readDataDirectory(directory: string, model: PerfModel): InputData {
   const known = new Set([...model.inputs, ...model.outputs].map((tensor) => tensor.name));
   const files = new Set(readdirSync(directory));
@@ -45,8 +45,8 @@ function readTensor(directory: string, tensor: PerfTensor, kind: 'input' | 'outp
     }
     return { name, shape, data: content };
   }
-  const text = content.toString('latin1');
-  const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+  const strings = content.toString('latin1');
+  const lines = (strings.endsWith('\n') ? strings.slice(0, -1) : strings).split('\n');
   if (lines.length !== count) {
     throw inputDataError(`provided data for ${kind} ${name} has ${lines.length} elements, expect ${count}`);
   }

@@ -49,13 +49,13 @@ export function readJsonData(paths: readonly string[], model: PerfModel, options
   return { streams };
 }
 
-/** The line that tells how much was read. */
+/** The line that says how much was read. */
 export function describeJsonData({ streams }: InputData): string {
   const steps = streams.length === 1 ? ` with ${streams[0]?.length} step/steps` : '';
   return ` Successfully read data for ${streams.length} stream/streams${steps}.`;
 }
 
-/** Parses a file of input data for itself; throws the original's texts. */
+/** Parses a file of input data for itself; throws the messages of perf_analyzer. */
 export function readFile(path: string): { data: readonly JsonValue[]; validation: readonly JsonValue[] | undefined } {
   let bytes: Buffer;
   try {

@@ -6,7 +6,7 @@ import { encodeStrings, type StepTensor } from './input-data.js';
 import type { JsonObject, JsonValue } from './json-document.js';
 import { isArray, isObject, JsonNumber } from './json-document.js';
 
-/** Reads one tensor of a batch of one. `location` ends the messages that name the place. */
+/** Reads one tensor of a batch of one. `location` ends the messages that name a position. */
 export function readJsonTensor(value: JsonValue, tensor: PerfTensor, location: string): StepTensor {
   const given = isObject(value) ? value.get('shape') : undefined;
   const data = readContent(value, tensor, location);
@@ -40,12 +40,12 @@ function readContent(value: JsonValue, tensor: PerfTensor, location: string): Ui
 }
 
 function decodeBase64(value: JsonObject, location: string): Uint8Array {
-  const text = value.get('b64');
-  if (typeof text !== 'string') {
+  const encoded = value.get('b64');
+  if (typeof encoded !== 'string') {
     throw inputDataError(`the value of b64 field should be of type string${location}`);
   }
-  // The original decodes nothing at all when there is a foreign character; the size check then tells.
-  return /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) ? Buffer.from(text, 'base64') : new Uint8Array(0);
+  // perf_analyzer decodes nothing at all when there is a foreign character; the size check then fails.
+  return /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(encoded) ? Buffer.from(encoded, 'base64') : new Uint8Array(0);
 }
 
 function readShape(value: JsonValue): number[] {
@@ -101,7 +101,7 @@ const WRITERS: Readonly<Partial<Record<Datatype, { what: string; write: NumberWr
   FP64: reals('fp64', (view, offset, value) => view.setFloat64(offset, value, true)),
 };
 
-/** Integers must be written as such and fit the range in which the original reads them; 8 and 16 bits then wrap. */
+/** Integers must be written as such and fit the range in which perf_analyzer reads them; 8 and 16 bits then wrap. */
 function integers(
   what: string,
   least: bigint,

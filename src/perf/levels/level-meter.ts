@@ -24,13 +24,13 @@ import type { PerfModel } from '../model/perf-model.js';
 import type { PerfOptions } from '../options/perf-options.js';
 import type { LevelDetails } from './measured-level.js';
 
-/** A time window really lasts so many times the measurement interval. */
+/** How much longer than the measurement interval a time window lasts. */
 const WINDOW_FACTOR = 1.2;
 /** How often a count window looks at the count. */
 const COUNT_POLL_MS = 1000;
 /** A load thread above this utilisation limits the load. */
 const BUSY_THREAD = 0.9;
-/** So many processors must be idle for another thread to help. */
+/** Idle processors from which on another thread helps. */
 const FREE_CORES = 0.5;
 
 /** How a level went. */
@@ -171,7 +171,7 @@ export class LevelMeter {
       for (const part of parts) for (const detail of part.details) details.requests.push(detail);
       const { inside, later } = splitAtWindow([...this.#later, ...parts.map((part) => part.records)], startNs, endNs);
       this.#later = later;
-      // A window without a request says so; that the server counted none either is no news.
+      // A window without a request reports that; that the server counted none either says nothing more.
       const counted = this.#context.serverStatistics && inside.length > 0;
       const server = counted ? serverStatsBetween(before, stats, model, (line) => this.#context.warn(line)) : undefined;
       const workers = Math.max(
@@ -200,7 +200,7 @@ export class LevelMeter {
     }
   }
 
-  /** Waits until so many requests as asked for were completed; at least one period. */
+  /** Waits until the number of requests that the options ask for were completed; at least one period. */
   async #untilCount(): Promise<void> {
     const { options } = this.#context;
     let count = this.#later.length;

@@ -130,7 +130,7 @@ export class LevelRun {
 
   #startLoad(): Promise<LoadGenerator> {
     const { options, setup } = this.#measurement;
-    // Sequence ids are dealt out in one place.
+    // One thread gives out all sequence ids.
     const most = this.#plans.isSequence ? 1 : Math.min(availableParallelism(), options.maxThreads);
     return LoadGenerator.start(setup, Math.max(1, most));
   }

@@ -10,9 +10,9 @@ import type { PerfOptions } from '../options/perf-options.js';
 import { loadFault } from './level-meter.js';
 import type { ExportedLevel } from './measured-level.js';
 
-/** Contexts of the original that share one gRPC connection. */
+/** Contexts of perf_analyzer that share one gRPC connection. */
 const CONTEXTS_PER_CONNECTION = 6;
-/** How often the end is looked for, as in the original, milliseconds. */
+/** How often the end is looked for, as in perf_analyzer, milliseconds. */
 const POLL_MS = 20;
 /** Factor between the index of a worker and the id of its request. */
 const ID_BASE = 2n ** 48n;
@@ -21,7 +21,7 @@ const EXPORTED_LEVEL = 1;
 
 /**
  * Periodic concurrency: begins with `start` requests, each on a stream of its own; whenever all of the newest have had as
- * many responses as a period has, `step` more begin, until there were `end` of them (spec of the load generator, 10.5).
+ * many responses as a period has, `step` more begin, until there were `end` of them (periodic_concurrency_manager.cc).
  * Nothing is measured: resolves with the requests for the profile export. Throws a PerfError.
  */
 export async function runPeriodic(
@@ -86,7 +86,7 @@ class PeriodicRun {
   }
 
   #startMore(count: number): void {
-    // Never more than asked for, however the steps fall (the original may start too many).
+    // Never more than asked for, whatever the step (perf_analyzer may start too many).
     const last = Math.min(this.#started + count, this.#range.end);
     while (this.#started < last) this.#startOne(this.#started++);
   }

@@ -95,20 +95,20 @@ export function fixedPlan(data: InputData, options: PerfOptions, from: number, t
   });
 }
 
-/** Reads a file of intervals: nanoseconds. Throws for what is no number and for an empty file. */
+/** Reads a file of intervals: nanoseconds. Throws for what is not a number and for an empty file. */
 export function readIntervals(path: string): number[] {
-  let text: string;
+  let content: string;
   try {
-    text = readFileSync(path, 'utf8');
+    content = readFileSync(path, 'utf8');
   } catch {
     throw new PerfError(`error: failed to open file '${path}'`);
   }
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const lines = content.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new PerfError(`error: file '${path}' is empty`);
   return lines.map((line) => {
     const match = /^\s*([+-]?\d+)/.exec(line);
     if (match === null) {
-      throw new PerfError(`error: file '${path}' holds a line that is no number of microseconds: '${line}'`);
+      throw new PerfError(`error: file '${path}' holds a line that is not a number of microseconds: '${line}'`);
     }
     return Number(match[1]) * 1000;
   });
@@ -153,7 +153,7 @@ export function poissonIntervals(rate: number, seconds: number): number[] {
 
 /** Deals the sends of a list that is repeated for ever to the workers in turn. */
 export function dealIntervals(intervalsNs: readonly number[], workers: number, slots: readonly number[]): LoadPlan {
-  // After so many rounds the list and the dealing begin at the same place again.
+  // After this number of rounds the list and the dealing begin together again.
   const rounds = workers / gcd(intervalsNs.length, workers);
   const offsets: number[][] = Array.from({ length: workers }, () => []);
   let time = 0;

@@ -3,8 +3,8 @@ import { nowNs } from '../../base/clock.js';
 import type { LoadPlan } from './assignments.js';
 import type {
   CollectedLoad,
-  LoadAnswer,
   LoadCommand,
+  LoadResponse,
   LoadSetup,
   WorkerAssignment,
   WorkerFailure,
@@ -21,7 +21,7 @@ const STOP_LIMIT_MS = 60_000;
 /** One load thread as the main thread sees it. */
 class LoadThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<LoadAnswer['type'], (answer: LoadAnswer) => void>();
+  readonly #waiting = new Map<LoadResponse['type'], (response: LoadResponse) => void>();
   readonly #exited: Promise<void>;
   #broken: Error | undefined;
 
@@ -29,12 +29,12 @@ class LoadThread {
     this.#worker = new Worker(new URL('./load-thread.js', import.meta.url), {
       workerData: { setup, thread, threads },
     });
-    this.#worker.on('message', (answer: LoadAnswer) => {
-      if (answer.type === 'failed') onFailure(answer.failure);
+    this.#worker.on('message', (response: LoadResponse) => {
+      if (response.type === 'failed') onFailure(response.failure);
       else {
-        const resolve = this.#waiting.get(answer.type);
-        this.#waiting.delete(answer.type);
-        resolve?.(answer);
+        const resolve = this.#waiting.get(response.type);
+        this.#waiting.delete(response.type);
+        resolve?.(response);
       }
     });
     this.#exited = new Promise((resolve) => {
@@ -43,8 +43,8 @@ class LoadThread {
         onFailure({ worker: thread, kind: 'submit', message: this.#broken.message });
       });
       this.#worker.once('exit', () => {
-        // Nobody answers any more: those who wait get an empty answer.
-        for (const [type, waiting] of this.#waiting) waiting({ ...NOTHING, type } as LoadAnswer);
+        // The thread is gone: what waits for it gets an empty response.
+        for (const [type, waiting] of this.#waiting) waiting({ ...NOTHING, type } as LoadResponse);
         this.#waiting.clear();
         this.#broken ??= new Error('the load thread ended');
         resolve();
@@ -52,18 +52,18 @@ class LoadThread {
     });
   }
 
-  ready(): Promise<LoadAnswer> {
-    return this.#answer('ready');
+  ready(): Promise<LoadResponse> {
+    return this.#response('ready');
   }
 
-  ask(command: LoadCommand, answer: LoadAnswer['type']): Promise<LoadAnswer> {
-    if (this.#broken !== undefined) return Promise.resolve({ ...NOTHING, type: answer } as LoadAnswer);
-    const pending = this.#answer(answer);
+  ask(command: LoadCommand, response: LoadResponse['type']): Promise<LoadResponse> {
+    if (this.#broken !== undefined) return Promise.resolve({ ...NOTHING, type: response } as LoadResponse);
+    const pending = this.#response(response);
     this.#worker.postMessage(command);
     return pending;
   }
 
-  /** Waits for the requests that are outstanding, but not for ever: a server may never answer. */
+  /** Waits for the requests that are outstanding, but not for ever: a server may never respond. */
   async stop(): Promise<void> {
     const stopped = this.ask({ type: 'stop' }, 'stopped');
     const limit = setTimeout(() => void this.#worker.terminate(), STOP_LIMIT_MS);
@@ -72,7 +72,7 @@ class LoadThread {
     clearTimeout(limit);
   }
 
-  #answer(type: LoadAnswer['type']): Promise<LoadAnswer> {
+  #response(type: LoadResponse['type']): Promise<LoadResponse> {
     return new Promise((resolve) => this.#waiting.set(type, resolve));
   }
 }
@@ -136,7 +136,7 @@ export class LoadGenerator {
     return this.#threads.length < Math.min(this.#maxThreads, groups.size);
   }
 
-  /** Adds a thread and spreads the load anew. */
+  /** Adds a thread and spreads the load again. */
   async grow(): Promise<void> {
     // What moves is stopped first: there is never more outstanding than asked for.
     const threads = this.#threads.length;
@@ -153,8 +153,8 @@ export class LoadGenerator {
 
   /** Everything that happened since the last time, by thread. */
   async collect(): Promise<readonly CollectedLoad[]> {
-    const answers = await Promise.all(this.#threads.map((thread) => thread.ask({ type: 'collect' }, 'collected')));
-    return answers as readonly (LoadAnswer & { type: 'collected' })[];
+    const responses = await Promise.all(this.#threads.map((thread) => thread.ask({ type: 'collect' }, 'collected')));
+    return responses as readonly (LoadResponse & { type: 'collected' })[];
   }
 
   /** Ends all load, waits for what is outstanding, ends the threads. */

@@ -19,7 +19,7 @@ export class LoadLog {
     this.#onFailure = onFailure;
   }
 
-  /** A request that succeeded. One whose only response was the empty last one is no request to be counted. */
+  /** A request that succeeded. One whose only response was the empty last one is not counted as a request. */
   add(outcome: Outcome, flags: number): void {
     const { counters } = this;
     counters.completed += 1;

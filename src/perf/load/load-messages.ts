@@ -63,15 +63,15 @@ export interface SendSchedule {
 
 /** To a load thread. */
 export type LoadCommand =
-  /** Replaces the load; answered once what is no longer wanted was answered by the server. */
+  /** Replaces the load; responded to once the server has responded to what is no longer wanted. */
   | { readonly type: 'assign'; readonly workers: readonly WorkerAssignment[]; readonly activeWorkers: number }
   /** Asks for everything since the last time. */
   | { readonly type: 'collect' }
-  /** Ends all load and closes the connections; answered when nothing is outstanding. */
+  /** Ends all load and closes the connections; responded to when nothing is outstanding. */
   | { readonly type: 'stop' };
 
 /** From a load thread. */
-export type LoadAnswer =
+export type LoadResponse =
   | { readonly type: 'ready' }
   | { readonly type: 'assigned' }
   | { readonly type: 'stopped' }
@@ -94,7 +94,7 @@ export interface CollectedLoad {
 /** A worker that gave up. */
 export interface WorkerFailure {
   readonly worker: number;
-  /** `submit`: the call itself failed; `result`: an asynchronous answer was an error. */
+  /** `submit`: the call itself failed; `result`: an asynchronous response was an error. */
   readonly kind: 'submit' | 'result';
   readonly message: string;
 }

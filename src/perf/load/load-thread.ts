@@ -3,14 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createClient } from '../../client/create-client.js';
 import type { InferenceServerClient } from '../../client/index.js';
 import { LoadLog } from './load-log.js';
-import type { LoadAnswer, LoadCommand, LoadSetup, WorkerAssignment } from './load-messages.js';
+import type { LoadCommand, LoadResponse, LoadSetup, WorkerAssignment } from './load-messages.js';
 import { LoadWorker, type WorkerEnvironment } from './load-worker.js';
 import { RequestMaker } from './request-maker.js';
 import { SendTimer } from './send-timer.js';
 import { type Sender, StreamSender, UnarySender } from './sender.js';
 import { SequenceIds, SequenceSlot } from './sequence-slot.js';
 
-/** Contexts of the original that share one gRPC connection; the first connection also serves its main thread. */
+/** Contexts of perf_analyzer that share one gRPC connection; the first connection also serves its main thread. */
 const CONTEXTS_PER_CONNECTION = 6;
 
 const { setup, thread, threads } = workerData as { setup: LoadSetup; thread: number; threads: number };
@@ -18,7 +18,7 @@ if (parentPort === null) throw new Error('this file runs in a load thread only')
 const port = parentPort;
 
 const maker = new RequestMaker(setup);
-const log = new LoadLog((failure) => answer({ type: 'failed', failure }));
+const log = new LoadLog((failure) => respond({ type: 'failed', failure }));
 const workers = new Map<number, LoadWorker>();
 const clients: InferenceServerClient[] = [];
 const sequenceIds = setup.sequences && new SequenceIds(setup.sequences, thread, threads);
@@ -47,7 +47,7 @@ void start();
 
 async function start(): Promise<void> {
   spare.push(await createClient(setup.client));
-  answer({ type: 'ready' });
+  respond({ type: 'ready' });
 }
 
 async function assign(assignments: readonly WorkerAssignment[], activeWorkers: number): Promise<void> {
@@ -66,7 +66,7 @@ async function assign(assignments: readonly WorkerAssignment[], activeWorkers: n
       workers.set(assignment.index, new LoadWorker(assignment, activeWorkers, environment));
     } else worker.assign(assignment, activeWorkers);
   }
-  answer({ type: 'assigned' });
+  respond({ type: 'assigned' });
   for (const worker of workers.values()) if (kept.has(worker.index)) worker.fill();
   if (assignments.some((assignment) => assignment.schedule !== undefined)) timer.wake();
 }
@@ -74,7 +74,7 @@ async function assign(assignments: readonly WorkerAssignment[], activeWorkers: n
 function collect(): void {
   const active = [...workers.values()].filter((worker) => worker.isActive).length;
   const taken = log.take(active);
-  port.postMessage({ type: 'collected', ...taken } satisfies LoadAnswer, [taken.records.buffer as ArrayBuffer]);
+  port.postMessage({ type: 'collected', ...taken } satisfies LoadResponse, [taken.records.buffer as ArrayBuffer]);
 }
 
 async function stop(): Promise<void> {
@@ -82,7 +82,7 @@ async function stop(): Promise<void> {
   await Promise.all([...workers.values()].map((worker) => worker.drain()));
   await Promise.all([...workers.values()].map((worker) => worker.close()));
   await Promise.all([...clients, ...spare].map((client) => client.close()));
-  answer({ type: 'stopped' });
+  respond({ type: 'stopped' });
   port.close();
 }
 
@@ -96,7 +96,7 @@ function newSender(): Sender {
   return setup.streaming ? new StreamSender(client, maker, options) : new UnarySender(client, maker, options);
 }
 
-/** HTTP: a client, so a connection, for every context. gRPC: as many contexts on one as the original has. */
+/** HTTP: a client, so a connection, for every context. gRPC: as many contexts on one as perf_analyzer has. */
 function nextClient(): InferenceServerClient {
   const shared =
     setup.client.protocol === 'grpc' && contexts % CONTEXTS_PER_CONNECTION !== 0 ? clients.at(-1) : undefined;
@@ -108,6 +108,6 @@ function nextClient(): InferenceServerClient {
   return client;
 }
 
-function answer(message: LoadAnswer): void {
+function respond(message: LoadResponse): void {
   port.postMessage(message);
 }

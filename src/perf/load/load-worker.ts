@@ -25,7 +25,7 @@ const ID_BASE = 2n ** 48n;
 export const DELAY_TOLERANCE_NS = 1e6;
 
 /**
- * One unit of load: keeps its share of requests outstanding, or sends at given times. The original gives each of them a
+ * One unit of load: keeps its share of requests outstanding, or sends at given times. perf_analyzer gives each of them a
  * thread; here many share the event loop of a load thread.
  */
 export class LoadWorker {
@@ -80,7 +80,7 @@ export class LoadWorker {
     }
   }
 
-  /** When the next request of the schedule is due; undefined when there is none or it has to wait for an answer. */
+  /** When the next request of the schedule is due; undefined when there is none or it has to wait for a response. */
   nextDueNs(): number | undefined {
     const { schedule } = this.#assignment;
     if (schedule === undefined || !this.isActive || !this.#mayStart()) return undefined;
@@ -104,7 +104,7 @@ export class LoadWorker {
     this.#gapFrom = 0;
   }
 
-  /** Stops sending, closes open sequences; resolves when every request was answered. */
+  /** Stops sending, closes open sequences; resolves when every request has its response. */
   drain(): Promise<void> {
     this.#ending = true;
     this.#drained = undefined;

@@ -66,7 +66,7 @@ function parametersOf(options: PerfOptions, warn: (line: string) => void): Recor
   return parameters;
 }
 
-/** Every batch must have the same inputs in the same shapes (spec of the load generator, section 8.3). */
+/** Every batch must have the same inputs in the same shapes (infer_data_manager.cc of perf_analyzer). */
 function checkBatches(options: PerfOptions, model: PerfModel, data: InputData): void {
   if (options.batchSize <= 1) return;
   for (const steps of data.streams) {
@@ -99,6 +99,6 @@ function checkBatches(options: PerfOptions, model: PerfModel, data: InputData): 
   }
 }
 
-function refuse(text: string): never {
-  throw new PerfError(`error: Unable to init infer data manager: ${text}`, { emptyLines: 2 });
+function refuse(message: string): never {
+  throw new PerfError(`error: Unable to init infer data manager: ${message}`, { emptyLines: 2 });
 }

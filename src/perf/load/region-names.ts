@@ -1,4 +1,4 @@
-/** Name of the region of an output: its name without slashes (spec of the load generator, section 9). */
+/** Name of the region of an output: its name without slashes (infer_data_manager_shm.cc of perf_analyzer). */
 export function outputRegion(output: string): string {
   return output.replace(/[/\\]/g, '');
 }

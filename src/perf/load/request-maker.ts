@@ -86,7 +86,7 @@ export class RequestMaker {
   }
 }
 
-/** Every gRPC request of the original asks for this, whether its model is decoupled or not. */
+/** Every gRPC request of perf_analyzer asks for this, whether its model is decoupled or not. */
 const COMPLETION = { enableEmptyFinalResponse: true };
 
 /** Requests of one client that are always the same, encoded once each. */

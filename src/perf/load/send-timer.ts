@@ -17,7 +17,7 @@ export class SendTimer {
     this.#workers = workers;
   }
 
-  /** Sends what is due and waits for what comes next. Also called when an answer lets a worker send again. */
+  /** Sends what is due and waits for what comes next. Also called when a response lets a worker send again. */
   wake(): void {
     if (this.#timer !== undefined) clearTimeout(this.#timer);
     if (this.#immediate !== undefined) clearImmediate(this.#immediate);
@@ -26,7 +26,7 @@ export class SendTimer {
     let next = Number.POSITIVE_INFINITY;
     for (const worker of this.#workers()) {
       let due = worker.nextDueNs();
-      // Bounded, so that answers are read although the load is behind its schedule.
+      // Bounded, so that responses are read although the load is behind its schedule.
       for (let sends = 0; due !== undefined && due <= nowNs() && sends < MAX_SENDS; sends++) {
         worker.sendScheduled(due);
         due = worker.nextDueNs();

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly doneNs: number;
   /** Responses that were not empty. */
   readonly responses: number;
-  /** Times of the client library; all 0 for decoupled answers. */
+  /** Times of the client library; all 0 for decoupled responses. */
   readonly sendNs: number;
   readonly receiveNs: number;
   readonly error?: { readonly kind: 'submit' | 'result'; readonly message: string };
@@ -31,11 +31,11 @@ export interface Sender {
 /** What a sender needs besides its client. */
 export interface SenderOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Decode answers and hand them over. */
+  /** Decode responses and hand them over. */
   readonly wantResults: boolean;
-  /** Told of every response on a stream, the empty last one too. */
+  /** Called for every response on a stream, the empty last one too. */
   readonly onResponse?: (id: string) => void;
-  /** Failures of asynchronous calls are found in the answer, those of synchronous ones in the call. */
+  /** Failures of asynchronous calls are found in the response, those of synchronous ones in the call. */
   readonly async: boolean;
 }
 
@@ -89,7 +89,7 @@ interface PendingStreamRequest {
   readonly responseNs: number[];
 }
 
-/** All requests over one bidirectional stream; answers are told apart by their ids. */
+/** All requests over one bidirectional stream; responses are matched by their ids. */
 export class StreamSender implements Sender {
   readonly #maker: RequestMaker;
   readonly #options: SenderOptions;
@@ -144,7 +144,7 @@ export class StreamSender implements Sender {
     const pending = this.#pending.get(result.id);
     if (pending === undefined) return;
     const receiveStartNs = nowNs();
-    // The answer that only says "final" carries no outputs.
+    // The response that only says "final" carries no outputs.
     const empty = final && result.outputs.length === 0;
     if (!empty) {
       pending.endNs = receiveStartNs;

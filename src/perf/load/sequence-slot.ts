@@ -28,7 +28,7 @@ export class SequenceIds {
   }
 }
 
-/** A place for one sequence at a time. */
+/** A slot for one sequence at a time. */
 export class SequenceSlot {
   readonly #settings: SequenceSettings;
   readonly #ids: SequenceIds;

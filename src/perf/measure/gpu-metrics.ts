@@ -1,4 +1,4 @@
-/** Figures of GPUs in the text of a metrics endpoint (spec of the load generator, section 16). */
+/** Figures of GPUs in what a metrics endpoint responds with (metrics_manager.cc of perf_analyzer). */
 
 /** What is read, in the order of the reports. */
 export const GPU_METRICS = [
@@ -19,11 +19,11 @@ export type GpuPoll = Readonly<Record<GpuMetric, GpuValues>>;
 
 /**
  * Reads the metrics that stand on a line of their own with the GPU as their only label and a plain decimal number. As in
- * the original, what follows the decimal number is not looked at: 1.5e9 counts as 1.5.
+ * perf_analyzer, what follows the decimal number is not looked at: 1.5e9 counts as 1.5.
  */
-export function parseGpuMetrics(text: string): GpuPoll {
+export function parseGpuMetrics(exposition: string): GpuPoll {
   const read = (metric: GpuMetric): GpuValues => {
-    const lines = text.matchAll(new RegExp(`\\n${metric}\\{gpu_uuid="([^"]+)"\\} (\\d+(?:\\.\\d+)?)`, 'g'));
+    const lines = exposition.matchAll(new RegExp(`\\n${metric}\\{gpu_uuid="([^"]+)"\\} (\\d+(?:\\.\\d+)?)`, 'g'));
     return new Map([...lines].map(([, uuid = '', value]) => [uuid, Number(value)]));
   };
   return {

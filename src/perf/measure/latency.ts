@@ -1,4 +1,4 @@
-/** Largest value of the original's 64-bit counters: what a deviation of a single value is. */
+/** Largest value of perf_analyzer's 64-bit counters: what a deviation of a single value is. */
 export const UINT64_MAX_TEXT = '18446744073709551615';
 
 /** Figures about latencies. */
@@ -16,7 +16,7 @@ export function reportedPercentiles(extra: number): number[] {
   return [...new Set([50, 90, 95, 99, ...(extra === -1 ? [] : [extra])])].sort((a, b) => a - b);
 }
 
-/** Figures of latencies in nanoseconds, sorted ascending, at least one (spec of the load generator, section 12). */
+/** Figures of latencies in nanoseconds, sorted ascending, at least one (inference_profiler.cc of perf_analyzer). */
 export function latencyFigures(sorted: Float64Array, extraPercentile: number): LatencyFigures {
   const count = sorted.length;
   let sum = 0;
@@ -35,7 +35,7 @@ export function latencyFigures(sorted: Float64Array, extraPercentile: number): L
   };
 }
 
-/** The deviation as text. */
+/** The deviation as it is printed. */
 export function deviationText(deviationUs: number | undefined): string {
   return deviationUs === undefined ? UINT64_MAX_TEXT : String(deviationUs);
 }

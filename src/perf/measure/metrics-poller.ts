@@ -75,15 +75,15 @@ export class MetricsPoller {
   async #read(): Promise<string> {
     const url = /^https?:\/\//.test(this.#url) ? this.#url : `http://${this.#url}`;
     let status: number;
-    let text: string;
+    let body: string;
     try {
       const response = await request(url, { signal: this.#abort.signal });
       status = response.statusCode;
-      text = await response.body.text();
+      body = await response.body.text();
     } catch {
       throw new PerfError(`Unable to connect to Metrics endpoint ${this.#url}`);
     }
     if (status !== 200) throw new PerfError('Metrics endpoint curling did not succeed.');
-    return text;
+    return body;
   }
 }

@@ -1,6 +1,6 @@
 import type { CountNs, ServerStats } from './server-stats.js';
 
-/** Average times at the server, microseconds, whole numbers (spec of the load generator, section 12). */
+/** Average times at the server, microseconds, whole numbers (inference_profiler.cc of perf_analyzer). */
 export interface ServerLatency {
   /** A whole request. */
   readonly request: number;

@@ -61,7 +61,7 @@ export function emptyServerStats(id: ModelId): ServerStats {
 /**
  * The difference of two statistics documents for the model and all that it calls. Where the version is open, it is the
  * highest of those whose queue count advanced; if there is none: PerfError `failed to find the requested model
- * version`, unless the model answers from its response cache. Several: `warn`.
+ * version`, unless the model responds from its response cache. Several: `warn`.
  */
 export function serverStatsBetween(
   start: readonly ModelStatistics[],

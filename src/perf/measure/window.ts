@@ -130,7 +130,7 @@ export function computeWindow(input: WindowInput, warn: (line: string) => void):
   };
 }
 
-/** Merges the windows of a stable level (spec of the load generator, section 11.4). */
+/** Merges the windows of a stable level (MergePerfStatusReports of perf_analyzer's inference_profiler.cc). */
 export function mergeWindows(
   windows: readonly WindowResult[],
   percentile: number,
@@ -183,7 +183,7 @@ export function mergeWindows(
   };
 }
 
-/** The original divides in 32-bit floating point. */
+/** perf_analyzer divides in 32-bit floating point. */
 function perSecond(count: number, seconds: number): number {
   return Math.fround(Math.fround(count) / seconds);
 }

@@ -51,7 +51,7 @@ export function composingModelsOf(model: PerfModel, name = model.name): readonly
   return model.composing.get(name) ?? [];
 }
 
-/** Asks the server for the model and everything it calls. Throws the original's start-up errors. */
+/** Asks the server for the model and everything it calls. Throws the start-up errors of perf_analyzer. */
 export async function readPerfModel(
   client: InferenceServerClient,
   request: ModelId & {

@@ -87,7 +87,7 @@ function mainColumns(
   if (model.decoupled) {
     columns.push({ header: 'Response Throughput', value: ({ result }) => formatG(result.responseThroughput) });
   }
-  // Decoupled models have no times of the client library: several responses answer one request.
+  // Decoupled models have no times of the client library: one request has several responses.
   const send = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgSendNs);
   const receive = ({ result }: ReportedLevel): number => (model.decoupled ? 0 : result.avgReceiveNs);
   columns.push({ header: 'Client Send', value: (row) => usec(send(row)) });

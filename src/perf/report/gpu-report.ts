@@ -43,7 +43,7 @@ const FIGURES: readonly Figure[] = [
   },
 ];
 
-/** The block of a level's report about GPUs, as lines (spec of the load generator, section 13.2). */
+/** The block of a level's report about GPUs, as perf_analyzer prints it. */
 export function gpuReport(polls: readonly GpuPoll[]): string[] {
   const merged = mergePolls(polls);
   const lines = ['  Server Prometheus Metrics: '];

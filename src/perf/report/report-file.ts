@@ -18,9 +18,9 @@ export function checkReportFile(file: string): void {
 }
 
 /** Writes a report. Throws a PerfError that names the file and the cause. */
-export function writeReportFile(file: string, text: string): void {
+export function writeReportFile(file: string, content: string): void {
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, content);
   } catch (reason) {
     throw cannotWrite(file, causeOf(reason, file));
   }

@@ -10,7 +10,7 @@ export function serverReport(stats: ServerStats, model: PerfModel, warn: (line: 
 
 interface Block {
   readonly cache: boolean;
-  /** The outermost model answers from its own cache. */
+  /** The outermost model responds from its own cache. */
   readonly topCache: boolean;
   warn(line: string): void;
 }

@@ -10,7 +10,7 @@ const KIND_NAMES: Readonly<Record<PerfOptions['serviceKind'], string>> = {
   dynamic_grpc: 'DYNAMIC_GRPC',
 };
 
-/** The block `*** Measurement Settings ***` with the empty line that ends it (spec, section 13.1). */
+/** The block `*** Measurement Settings ***` with the empty line that ends it, as perf_analyzer.cc prints it. */
 export function settingsBlock(options: PerfOptions, model: Pick<PerfModel, 'decoupled'>): string {
   const lines = ['*** Measurement Settings ***'];
   if (options.serviceKind === 'triton' || options.batchSizeGiven) lines.push(`  Batch size: ${options.batchSize}`);
