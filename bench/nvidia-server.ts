@@ -42,7 +42,7 @@ export async function startNvidiaServer(repository: string): Promise<ServerProce
     if (ended || performance.now() - begin > PATIENCE_MS) throw new Error(`NVIDIA's server did not start:\n${output}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return describeProcess(child, ports[0], ports[1], performance.now() - begin);
+  return describeProcess(child, { http: ports[0], grpc: ports[1] }, performance.now() - begin);
 }
 
 async function isReady(port: number): Promise<boolean> {

@@ -46,7 +46,11 @@ export async function startTriton(
     child,
     services.map((service) => new RegExp(`Started ${service} at [^"\\s]*:(\\d+)`)),
   );
-  return describeProcess(child, Number(found[0]), Number(found[1]), performance.now() - begin, Number(found[2]));
+  return describeProcess(
+    child,
+    { http: Number(found[0]), grpc: Number(found[1]), metrics: Number(found[2]) },
+    performance.now() - begin,
+  );
 }
 
 /** One of the bare servers beside this file: prints `port N` when it listens. */
@@ -54,7 +58,7 @@ export async function startBare(script: string, args: readonly string[] = []): P
   const begin = performance.now();
   const child = launch([path.join(import.meta.dirname, script), ...args]);
   const [port] = await waitFor(child, [/(?:port )?(\d+)/]);
-  return describeProcess(child, Number(port), Number(port), performance.now() - begin);
+  return describeProcess(child, { http: Number(port), grpc: Number(port) }, performance.now() - begin);
 }
 
 function launch(args: readonly string[]): ChildProcess {
@@ -77,13 +81,18 @@ function waitFor(child: ChildProcess, patterns: readonly RegExp[]): Promise<stri
   });
 }
 
+/** Ports that a child serves on; without one for metrics there are none. */
+interface Ports {
+  readonly http: number;
+  readonly grpc: number;
+  readonly metrics?: number;
+}
+
 /** A child that serves on these ports. */
 export function describeProcess(
   child: ChildProcess,
-  httpPort: number,
-  grpcPort: number,
+  { http: httpPort, grpc: grpcPort, metrics: metricsPort = 0 }: Ports,
   startMs: number,
-  metricsPort = 0,
 ): ServerProcess {
   const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
   return {

@@ -24,8 +24,18 @@ export async function simpleRows(context: BenchContext): Promise<Row[]> {
     for (const concurrency of [1, 16]) {
       const http = simplePlans(context, concurrency).http;
       const grpc = simplePlans(context, concurrency).grpc;
-      rows.push(...(await versus(context, 'http', concurrency, triton, bareHttp, http, 'node:http')));
-      rows.push(...(await versus(context, 'grpc', concurrency, triton, bareHttp2, grpc, 'node:http2')));
+      rows.push(
+        ...(await versus(context, 'http', { concurrency, triton, bare: bareHttp, plan: http, bareName: 'node:http' })),
+      );
+      rows.push(
+        ...(await versus(context, 'grpc', {
+          concurrency,
+          triton,
+          bare: bareHttp2,
+          plan: grpc,
+          bareName: 'node:http2',
+        })),
+      );
     }
     return rows;
   } finally {
@@ -66,14 +76,19 @@ export function callPlans(
   };
 }
 
+/** What is compared under one load. */
+interface Versus {
+  readonly concurrency: number;
+  readonly triton: ServerProcess;
+  readonly bare: ServerProcess;
+  readonly plan: Omit<LoadPlan, 'port'>;
+  readonly bareName: string;
+}
+
 async function versus(
   context: BenchContext,
   protocol: 'http' | 'grpc',
-  concurrency: number,
-  triton: ServerProcess,
-  bare: ServerProcess,
-  plan: Omit<LoadPlan, 'port'>,
-  bareName: string,
+  { concurrency, triton, bare, plan, bareName }: Versus,
 ): Promise<Row[]> {
   const port = (server: ServerProcess): number => (protocol === 'http' ? server.httpPort : server.grpcPort);
   const contestants: Contestant[] = [

@@ -30,7 +30,7 @@ export function attackBriefly(name: string, attacks: readonly Attack[]): void {
     });
     for (const attack of attacks) {
       test(`${attack.name}: ${attack.about}`, async () => {
-        const outcome = await runAttack(attack, server, monitor, SECONDS, BOUNDS);
+        const outcome = await runAttack(attack, server, monitor, { seconds: SECONDS, bounds: BOUNDS });
         assert.deepEqual(outcome.faults, [], JSON.stringify(outcome));
       });
     }

@@ -36,7 +36,7 @@ async function attackAll(): Promise<boolean> {
       const resident: number[] = [server.memory().resident];
       let well = true;
       for (let round = 0; round < Number(values.rounds) && server.ended === undefined; round++) {
-        const outcome = await runAttack(attack, server, monitor, Number(values.seconds), bounds);
+        const outcome = await runAttack(attack, server, monitor, { seconds: Number(values.seconds), bounds: bounds });
         console.log(row(outcome));
         resident.push(outcome.afterMiB);
         well &&= outcome.faults.length === 0;

@@ -1,4 +1,5 @@
 import type net from 'node:net';
+import { frame } from '../support/wire/raw-frames.js';
 import type { Target } from './attack.js';
 import { write } from './attack.js';
 
@@ -20,23 +21,6 @@ export const FLAG = { ACK: 1, END_STREAM: 1, END_HEADERS: 4 } as const;
 
 /** Path of a call of the inference service. */
 export const rpc = (name: string): string => `/inference.GRPCInferenceService/${name}`;
-
-/** One frame. `announced` may lie about the length. */
-export function frame(
-  type: number,
-  flags: number,
-  stream: number,
-  payload: Uint8Array,
-  announced = payload.length,
-): Buffer {
-  const bytes = Buffer.allocUnsafe(9 + payload.length);
-  bytes.writeUIntBE(announced, 0, 3);
-  bytes[3] = type;
-  bytes[4] = flags;
-  bytes.writeUInt32BE(stream, 5);
-  bytes.set(payload, 9);
-  return bytes;
-}
 
 /** A number of 32 bits, as several frames carry. */
 export function uint32(value: number): Buffer {

@@ -37,13 +37,12 @@ export interface Outcome {
   readonly faults: readonly string[];
 }
 
-/** Attacks for N seconds and looks at what becomes of the server and of the others. */
+/** Attacks for `seconds` and looks at what becomes of the server and of the others. */
 export async function runAttack(
   attack: Attack,
   server: ServerUnderAttack,
   monitor: Monitor,
-  seconds: number,
-  bounds: Bounds,
+  { seconds, bounds }: { seconds: number; bounds: Bounds },
 ): Promise<Outcome> {
   const descriptors = server.descriptors();
   server.forgetPeak();

@@ -11,7 +11,8 @@ import * as service from '../../src/protocol/proto/service/service.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';
 import { httpRequest } from '../support/wire/http-request.js';
-import { call, endedStreams, frame, OPENING } from './grpc-frames.js';
+import { frame } from '../support/wire/raw-frames.js';
+import { call, endedStreams, OPENING } from './grpc-frames.js';
 import { HTTP_SEEDS } from './http-seeds.js';
 import { mutate, Random } from './random.js';
 

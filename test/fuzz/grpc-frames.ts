@@ -1,21 +1,9 @@
 /** HTTP/2 frames and gRPC messages, written and read without the code under test (but for HPACK, which is tested elsewhere). */
 import { HpackEncoder } from '../../src/transport/http2/hpack/encoder.js';
+import { frame, PREFACE, SETTINGS } from '../support/wire/raw-frames.js';
 
 /** What a client sends first. */
-export const OPENING = Buffer.concat([
-  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  frame(4, 0, 0, Buffer.alloc(0)),
-]);
-
-/** One frame. */
-export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
+export const OPENING = Buffer.concat([PREFACE, SETTINGS]);
 
 /** A call with one message: HEADERS, then DATA that ends the stream. */
 export function call(stream: number, path: string, message: Uint8Array): Buffer {

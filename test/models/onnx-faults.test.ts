@@ -141,7 +141,7 @@ test('a thread that dies for want of memory fails its run; the model and the ser
         }),
       );
       const headers = { 'Inference-Header-Content-Length': String(head.length) };
-      return httpRequest(port, 'POST', '/v2/models/m/infer', Buffer.concat([head, data]), headers);
+      return httpRequest(port, 'POST', '/v2/models/m/infer', { body: Buffer.concat([head, data]), headers });
     };
     assert.equal((await ask(10)).status, 200);
     const failed = await ask(2_500_000);

@@ -157,7 +157,7 @@ test('HTTP: wrong requests', async () => {
     ],
   ];
   for (const [path, body, status, error, headers] of cases) {
-    const answer = await httpRequest(server.http, 'POST', path, body, headers);
+    const answer = await httpRequest(server.http, 'POST', path, { body, headers });
     assert.deepEqual([answer.status, answer.json], [status, { error }], `${path} ${body}`);
   }
   await stillServes();

@@ -36,7 +36,7 @@ after(async () => {
 
 const get = (path: string) => httpRequest(server.http, 'GET', path);
 const post = (path: string, body?: string | Uint8Array, headers?: Record<string, string>) =>
-  httpRequest(server.http, 'POST', path, body, headers);
+  httpRequest(server.http, 'POST', path, { body, headers });
 
 const REQUEST = {
   id: '42',

@@ -19,12 +19,12 @@ const repository = makeRepository({
 });
 after(() => repository.remove());
 
-const infer = (server: TestServer, model: string, id: string, more: object = {}, shape = [1, 1]) =>
+const infer = (server: TestServer, model: string, id: string, more: object = {}) =>
   httpRequest(
     server.http,
     'POST',
     `/v2/models/${model}/infer`,
-    JSON.stringify({ id, inputs: [{ name: 'INPUT0', datatype: 'INT32', shape, data: [7] }], ...more }),
+    JSON.stringify({ id, inputs: [{ name: 'INPUT0', datatype: 'INT32', shape: [1, 1], data: [7] }], ...more }),
   );
 
 /** Messages of the records after a mark, addresses as `<n>`. */

@@ -40,7 +40,7 @@ const ASK = { 'Triton-Request-Timing': '1' };
 const ALL = ['queue', 'compute-input', 'compute-infer', 'compute-output', 'total'];
 
 function post(model: string, headers: Record<string, string> = ASK, body = BODY, to = server) {
-  return httpRequest(to.http, 'POST', `/v2/models/${model}/infer`, body, headers);
+  return httpRequest(to.http, 'POST', `/v2/models/${model}/infer`, { body, headers });
 }
 
 /** Milliseconds by name. */
@@ -68,7 +68,10 @@ test('HTTP reports the times of a request in Server-Timing when asked, and only 
 
 test('generate reports them too', async () => {
   const headers = { 'triton-request-timing': 'yes' };
-  const answer = await httpRequest(server.http, 'POST', '/v2/models/plain/generate', '{"INPUT0":[1,2]}', headers);
+  const answer = await httpRequest(server.http, 'POST', '/v2/models/plain/generate', {
+    body: '{"INPUT0":[1,2]}',
+    headers,
+  });
   assert.deepEqual([answer.status, [...timesOf(answer.headers['server-timing']).keys()]], [200, ALL]);
 });
 

@@ -120,7 +120,7 @@ test('a request is three spans inside each other, with its timestamps as events'
 test('a context that comes with a request is continued, and forces the trace', async () => {
   const { server, receiver, end } = await start(MODELS, ['rate=0']);
   const post = (more: Record<string, string>) =>
-    httpRequest(server.http, 'POST', '/v2/models/pair/infer', body('e', 'IN'), more);
+    httpRequest(server.http, 'POST', '/v2/models/pair/infer', { body: body('e', 'IN'), headers: more });
   assert.equal((await post({})).status, 200);
   assert.equal((await post({ traceparent: 'nonsense' })).status, 200);
   assert.equal((await post(headers)).status, 200);
@@ -168,7 +168,7 @@ test('a Python model passes its context on', { skip: python === undefined }, asy
     ['rate=1'],
     [`--backend-config=python,python-executable=${python}`],
   );
-  const answer = await httpRequest(server.http, 'POST', '/v2/models/caller/infer', body('', 'IN'), headers);
+  const answer = await httpRequest(server.http, 'POST', '/v2/models/caller/infer', { body: body('', 'IN'), headers });
   assert.equal(answer.status, 200, answer.text);
   await end();
   const spans = receiver.spans();

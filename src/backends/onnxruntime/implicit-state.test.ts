@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/engine/engine-harness.js';
 import { initializer, node, onnxModel } from '../../../test/support/repositories/onnx-builder.js';
 import type { ReadyModel } from '../../contract/engine.js';
-import type { RequestInput } from '../../contract/request.js';
+import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 
 const INT32 = 6;
 const INT64 = 7;
@@ -57,9 +57,14 @@ async function start(mode: string, text: string, model: Uint8Array) {
   return { ...started, model: started.engine.model('m', '') };
 }
 
-function send(model: ReadyModel, id: bigint, input: RequestInput, flags = '', requestedOutputs: string[] = []) {
+function send(model: ReadyModel, id: bigint, input: RequestInput, flags = '') {
+  return infer(model, sequenceRequest(id, input, flags));
+}
+
+/** A request of a sequence; `flags` holds S for its start and E for its end. */
+function sequenceRequest(id: bigint, input: RequestInput, flags: string): InferenceRequest {
   const [sequenceStart, sequenceEnd] = [flags.includes('S'), flags.includes('E')];
-  return infer(model, makeRequest([input], { correlationId: id, sequenceStart, sequenceEnd, requestedOutputs }));
+  return makeRequest([input], { correlationId: id, sequenceStart, sequenceEnd });
 }
 
 for (const mode of ['auto', 'off']) {
@@ -108,7 +113,10 @@ for (const mode of ['auto', 'off']) {
     test('a state that is an output too is answered where it is asked for', async () => {
       const output = 'output { name: "SUM_OUT" data_type: TYPE_INT32 dims: [1] }';
       const { model, close } = await start(mode, config('TYPE_INT32', 'direct {}', SUM_STATE, output), ADD);
-      const first = await send(model, 1n, int32('IN', [1, 1], [5]), 'S', ['OUT']);
+      const first = await infer(model, {
+        ...sequenceRequest(1n, int32('IN', [1, 1], [5]), 'S'),
+        requestedOutputs: ['OUT'],
+      });
       assert.deepEqual(
         first.outputs.map(({ name }) => name),
         ['OUT'],

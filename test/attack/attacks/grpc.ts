@@ -1,8 +1,9 @@
 /** gRPC: messages that are bombs, streams that are not read, queues that only grow. */
 import zlib from 'node:zlib';
+import { frame } from '../../support/wire/raw-frames.js';
 import { type Attack, lanes, pause, type Target, turn } from '../attack.js';
 import { field, inferMessage } from '../infer-message.js';
-import { call, callHeaders, FLAG, FRAME, frame, message, RawHttp2, rpc, uint32 } from '../raw-http2.js';
+import { call, callHeaders, FLAG, FRAME, message, RawHttp2, rpc, uint32 } from '../raw-http2.js';
 
 const INFER = rpc('ModelInfer');
 const STREAM = rpc('ModelStreamInfer');
@@ -93,10 +94,8 @@ function calls(
 function stream(
   name: string,
   about: string,
-  path: string,
   part: () => Uint8Array,
-  count: number,
-  options: { reads?: boolean; window?: number } = {},
+  { path, count, ...options }: { path: string; count: number; reads?: boolean; window?: number },
 ): Attack {
   return {
     name,
@@ -240,46 +239,45 @@ export const GRPC_ATTACKS: readonly Attack[] = [
       });
     },
   },
-  stream('grpc-reflection', 'reflection asked without end, not read', REFLECTION, () => repeat(400, describe), 400, {
+  stream('grpc-reflection', 'reflection asked without end, not read', () => repeat(400, describe), {
+    path: REFLECTION,
+    count: 400,
     reads: false,
   }),
-  stream('grpc-reflection-window', 'reflection behind a closed window', REFLECTION, () => repeat(400, reflect), 400, {
+  stream('grpc-reflection-window', 'reflection behind a closed window', () => repeat(400, reflect), {
+    path: REFLECTION,
+    count: 400,
     reads: false,
     window: 0,
   }),
-  stream('grpc-empty-messages', 'empty messages on one stream', STREAM, () => repeat(3000, message(NOTHING)), 3000),
+  stream('grpc-empty-messages', 'empty messages on one stream', () => repeat(3000, message(NOTHING)), {
+    path: STREAM,
+    count: 3000,
+  }),
   stream(
     'grpc-stream-errors',
     'a stream whose requests fail, errors not read',
-    STREAM,
     () => repeat(500, message(inferMessage('no-such-model'))),
-    500,
-    { reads: false, window: 0 },
+    { path: STREAM, count: 500, reads: false, window: 0 },
   ),
   stream(
     'grpc-stream-not-read',
     'a stream of small inferences behind a closed window',
-    STREAM,
     () => repeat(200, message(inferMessage('identity'))),
-    200,
-    { reads: false, window: 0 },
+    { path: STREAM, count: 200, reads: false, window: 0 },
   ),
   stream(
     'grpc-stream-large',
     'a stream of 256 KB inferences that is not read',
-    STREAM,
     () => message(inferMessage('wide', 65536)),
-    1,
-    { reads: false },
+    { path: STREAM, count: 1, reads: false },
   ),
-  stream(
-    'grpc-health-watch',
-    'watches of the health, not read',
-    '/grpc.health.v1.Health/Watch',
-    () => message(NOTHING),
-    1,
-    { reads: false, window: 0 },
-  ),
+  stream('grpc-health-watch', 'watches of the health, not read', () => message(NOTHING), {
+    path: '/grpc.health.v1.Health/Watch',
+    count: 1,
+    reads: false,
+    window: 0,
+  }),
   {
     name: 'grpc-unary-not-read',
     about: 'unary inferences of 1 MB whose responses wait behind closed windows, with a deadline of 100 ms',

@@ -1,19 +1,9 @@
 /** The known attacks on HTTP/2, as raw frames. */
+
+import { frame } from '../../support/wire/raw-frames.js';
 import { type Attack, lanes, pause, type Target, turn, write } from '../attack.js';
 import { inferMessage } from '../infer-message.js';
-import {
-  call,
-  callHeaders,
-  FLAG,
-  FRAME,
-  frame,
-  headerBlock,
-  opening,
-  RawHttp2,
-  rpc,
-  settings,
-  uint32,
-} from '../raw-http2.js';
+import { call, callHeaders, FLAG, FRAME, headerBlock, opening, RawHttp2, rpc, settings, uint32 } from '../raw-http2.js';
 
 const INFER = rpc('ModelInfer');
 const LIVE = rpc('ServerLive');
@@ -227,7 +217,7 @@ export const HTTP2_ATTACKS: readonly Attack[] = [
         const open =
           lane % 2 === 0
             ? frame(FRAME.HEADERS, 0, 1, callHeaders(INFER))
-            : frame(FRAME.DATA, 0, 1, Buffer.alloc(10), 16384);
+            : frame(FRAME.DATA, 0, 1, Buffer.alloc(16384)).subarray(0, 19);
         await write(target, socket, Buffer.concat([opening(), open]));
         target.sent();
         while (target.going() && !socket.destroyed) await pause(50);

@@ -10,7 +10,12 @@ const repeated = (open: string, unit: string, bytes: number, close: string): Buf
   Buffer.concat([Buffer.from(open), Buffer.alloc(bytes, unit), Buffer.from(close)]);
 
 /** A bomb that is sent deflated, to several routes, one request after the other on few connections. */
-function bomb(name: string, about: string, build: () => Buffer, paths: readonly string[], deflated = true): Attack {
+function bomb(
+  name: string,
+  about: string,
+  build: () => Buffer,
+  { paths, deflated = true }: { paths: readonly string[]; deflated?: boolean },
+): Attack {
   return {
     name,
     about,
@@ -31,25 +36,27 @@ const tensor = (name: string): string => `{"name":"${name}","datatype":"INT32","
 
 /** All of them. */
 export const JSON_ATTACKS: readonly Attack[] = [
-  bomb('json-objects', '60 MB of {}, in 60 KB deflated', () => repeated('[', '{},', 60 * MIB, '{}]'), ANY_ROUTE),
+  bomb('json-objects', '60 MB of {}, in 60 KB deflated', () => repeated('[', '{},', 60 * MIB, '{}]'), {
+    paths: ANY_ROUTE,
+  }),
   bomb(
     'json-arrays',
     '60 MB of [], in a member that is known',
     () => repeated('{"inputs":[', '[],', 60 * MIB, '[]]}'),
-    ANY_ROUTE,
+    { paths: ANY_ROUTE },
   ),
-  bomb('json-depth', '30 MB of [ within [', () => Buffer.alloc(30 * MIB, '['), ANY_ROUTE),
+  bomb('json-depth', '30 MB of [ within [', () => Buffer.alloc(30 * MIB, '['), { paths: ANY_ROUTE }),
   bomb(
     'json-depth-data',
     'a tensor whose data are nested a million times',
     () => repeated(`{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,4],"data":`, '[', MIB, ''),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-keys',
     'an object of a million different members',
     () => Buffer.from(`{${Array.from({ length: 1_000_000 }, (_, i) => `"k${i}":0`).join()}}`),
-    ANY_ROUTE,
+    { paths: ANY_ROUTE },
   ),
   bomb(
     'json-parameters',
@@ -58,19 +65,19 @@ export const JSON_ATTACKS: readonly Attack[] = [
       Buffer.from(
         `{"parameters":{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":${i}`).join()}},"inputs":[${tensor('INPUT0')}]}`,
       ),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-inputs',
     '40,000 inputs of one name',
     () => Buffer.from(`{"inputs":[${Array.from({ length: 40_000 }, () => '{"name":"a"}').join()}]}`),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-inputs-whole',
     '20,000 whole inputs of different names',
     () => Buffer.from(`{"inputs":[${Array.from({ length: 20_000 }, (_, i) => tensor(`n${i}`)).join()}]}`),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-outputs',
@@ -79,31 +86,28 @@ export const JSON_ATTACKS: readonly Attack[] = [
       Buffer.from(
         `{"inputs":[${tensor('INPUT0')}],"outputs":[${Array.from({ length: 100_000 }, (_, i) => `{"name":"o${i}"}`).join()}]}`,
       ),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-rank',
     'a shape of two million dimensions',
     () => repeated('{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[', '2,', 4 * MIB, '2],"data":[1]}]}'),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-number',
     'a number of ten million digits',
     () => repeated('{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,4],"data":[', '9', 10 * MIB, ']}]}'),
-    [INFER],
+    { paths: [INFER] },
   ),
-  bomb(
-    'json-escapes',
-    'a string of 30 MB of escapes',
-    () => repeated('{"id":"', '\\u0000', 30 * MIB - 4, '"}'),
-    ANY_ROUTE,
-  ),
+  bomb('json-escapes', 'a string of 30 MB of escapes', () => repeated('{"id":"', '\\u0000', 30 * MIB - 4, '"}'), {
+    paths: ANY_ROUTE,
+  }),
   bomb(
     'json-name',
     'the name of an input is 30 MB',
     () => repeated('{"inputs":[{"name":"', 'n', 30 * MIB, '","datatype":"INT32","shape":[1,4],"data":[1]}]}'),
-    [INFER],
+    { paths: [INFER] },
   ),
   bomb(
     'json-numbers',
@@ -115,8 +119,7 @@ export const JSON_ATTACKS: readonly Attack[] = [
         60 * MIB,
         '1]}]}',
       ),
-    ['/v2/models/wide/infer'],
-    false,
+    { paths: ['/v2/models/wide/infer'], deflated: false },
   ),
   bomb(
     'json-strings',
@@ -128,7 +131,7 @@ export const JSON_ATTACKS: readonly Attack[] = [
         20 * MIB,
         '"a"]}]}',
       ),
-    ['/v2/models/texts/infer'],
+    { paths: ['/v2/models/texts/infer'] },
   ),
   {
     name: 'json-output',

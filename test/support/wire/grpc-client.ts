@@ -21,9 +21,8 @@ export class TestGrpcClient {
     request: MessageSchema<Q>,
     response: MessageSchema<A>,
     message: MessageOf<MessageSchema<Q>>,
-    metadata: Readonly<Record<string, string>> = {},
   ): Promise<MessageOf<MessageSchema<A>>> {
-    return this.callBytes(method, toBinary(request, message), metadata).then((bytes) => fromBinary(response, bytes));
+    return this.callBytes(method, toBinary(request, message)).then((bytes) => fromBinary(response, bytes));
   }
 
   /** The same with encoded messages. */

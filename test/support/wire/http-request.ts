@@ -11,14 +11,21 @@ export interface HttpResponse {
   readonly json: unknown;
 }
 
-/** One request over a connection of its own. */
+/** Body and headers of a request. */
+export interface HttpContent {
+  readonly body?: string | Uint8Array | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** One request over a connection of its own; `content` is the body, or the body and headers. */
 export function httpRequest(
   port: number,
   method: string,
   target: string,
-  body?: string | Uint8Array,
-  headers: Readonly<Record<string, string>> = {},
+  content: string | Uint8Array | HttpContent = {},
 ): Promise<HttpResponse> {
+  const { body, headers = {} } =
+    typeof content === 'string' || content instanceof Uint8Array ? { body: content } : content;
   return new Promise((resolve, reject) => {
     const request = http.request(
       { port, host: '127.0.0.1', method, path: target, headers, agent: false },
