@@ -1,5 +1,4 @@
 import os from 'node:os';
-import type { LoadedBackend } from '../backends/registry.js';
 import { BackendRegistry } from '../backends/registry.js';
 import { endNow, exitIsHindered } from '../base/process-end.js';
 import type { InferenceEngine, ModelMetrics, ReadyModel } from '../contract/engine.js';
@@ -9,39 +8,23 @@ import type { IndexEntry, LoadParameters, ModelState, ModelStatistics } from '..
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';
 import type { LocalCache } from './cache/local-cache.js';
+import { loadAtStart } from './load-at-start.js';
+import { checkModelName, parseVersionArgument } from './model-arguments.js';
 import { ModelManager } from './models/model-manager.js';
-import { modelMetrics } from './models/model-metrics.js';
-import { findReady, type ModelRecord, requireReady, UNLOADED } from './models/model-record.js';
 import { PollLoop } from './models/poll/poll-loop.js';
 import { stopEngine } from './models/stop.js';
-import { backendDirectory, backendSettingsJson } from './models/version/backend-settings.js';
+import { findReady, type ModelRecord, modelMetrics, requireReady, UNLOADED } from './models/table/model-record.js';
+import { backendDirectory } from './models/version/backend-settings.js';
 import { cancellable } from './models/version/load-cancelled.js';
 import type { LoadContext } from './models/version/load-version.js';
 import type { LoadedModel } from './models/version/loaded-model.js';
 import { ThreadBudget } from './models/version/thread-budget.js';
-import { parseVersionArgument } from './models/version-argument.js';
 import type { EngineOptions } from './options/engine-options.js';
 import { RateLimiter } from './schedule/rate-limiter.js';
+import { type BackendRow, backendRows, type ModelRow, modelRows } from './start-tables.js';
 import { CustomMetrics } from './statistics/custom-metrics.js';
 
 const MODE_TEXT = 'explicit model load / unload is not allowed if polling is enabled';
-
-/** One row of the start-up table of models. */
-export interface ModelRow {
-  readonly name: string;
-  /** `-` for a model without any version. */
-  readonly version: string;
-  /** `READY`, `UNAVAILABLE: <reason>`, `Not loaded: No model version was found`. */
-  readonly status: string;
-}
-
-/** One row of the start-up table of backends. */
-export interface BackendRow {
-  readonly name: string;
-  readonly path: string;
-  /** Configuration as JSON. */
-  readonly config: string;
-}
 
 /** The engine: repositories, models and everything that runs them, without any front end. */
 export class Engine implements InferenceEngine {
@@ -99,27 +82,12 @@ export class Engine implements InferenceEngine {
 
   /** Rows of the models' table. */
   modelRows(): ModelRow[] {
-    return this.#records().flatMap((record): ModelRow[] => {
-      const { id: name, versions } = record;
-      if (versions.length === 0) return [{ name, version: '-', status: 'Not loaded: No model version was found' }];
-      return versions.map(({ version, state, reason }) => ({
-        name,
-        version,
-        status: reason === '' ? state : `${state}: ${reason}`,
-      }));
-    });
+    return modelRows(this.#records());
   }
 
-  /** Rows of the backends' table: those that a model asked for. */
+  /** Rows of the backends' table. */
   backendRows(): BackendRow[] {
-    const loaded: [string, LoadedBackend][] = [...this.#registry.loaded];
-    return loaded
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { traits }]) => ({
-        name,
-        path: traits.codeFile,
-        config: backendSettingsJson(this.#options, name),
-      }));
+    return backendRows(this.#registry, this.#options);
   }
 
   /** State and reason of a version, for tests and tables; undefined when it is not known. */
@@ -183,20 +151,7 @@ export class Engine implements InferenceEngine {
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const manager = this.#readyManager();
     const wanted = parseVersionArgument(version);
-    let models: readonly LoadedModel[];
-    if (name === '') {
-      models = this.#loaded();
-      // The original looks every model up again by what it is called, which with namespaces no name is.
-      const [first] = this.#options.modelNamespacing === true ? this.#records() : [];
-      if (first !== undefined) throw invalidArg(`Request for unknown model: '${first.id}' is not found`);
-    } else {
-      models = manager.isUnambiguous(name) ? (manager.record(name)?.ready ?? []) : [];
-      if (models.length === 0) throw invalidArg(`requested model '${name}' is not available`);
-      if (wanted !== '') {
-        models = models.filter((model) => model.version === wanted);
-        if (models.length === 0) throw invalidArg(`requested model version is not available for model '${name}'`);
-      }
-    }
+    const models = name === '' ? this.#allCounted() : manager.counted(name, wanted);
     return models.map((model) => model.statistics.snapshot(model.name, model.version));
   }
 
@@ -286,7 +241,7 @@ export class Engine implements InferenceEngine {
   }
 
   async #start(cancelled?: AbortSignal): Promise<void> {
-    const { modelControlMode, loadModels, rateLimit, log } = this.#options;
+    const { rateLimit, log } = this.#options;
     let manager: ModelManager;
     try {
       this.#cache = createCache(this.#options.cacheConfig ?? [], this.#options.cacheDirectory);
@@ -306,31 +261,22 @@ export class Engine implements InferenceEngine {
     }
     this.#manager = manager;
     if (cancelled?.aborted) manager.cancelLoads();
-    if (modelControlMode !== 'explicit' || (loadModels.length === 1 && loadModels[0] === '*')) {
-      if (!(await manager.loadAll())) this.#startError = new TritonError('INTERNAL', 'failed to load all models');
-    } else {
-      this.#startError = await this.#loadNamed(manager, loadModels);
-    }
+    this.#startError = await loadAtStart(manager, this.#options);
     // A start that was cancelled may end after the stop has begun.
     if (this.#state === 'starting') this.#state = 'ready';
-  }
-
-  async #loadNamed(manager: ModelManager, names: readonly string[]): Promise<TritonError | undefined> {
-    if (names.includes('*')) {
-      return invalidArg("Wildcard model name '*' must be the ONLY startup model if specified at all.");
-    }
-    try {
-      await manager.load([...new Set(names)].sort());
-      return undefined;
-    } catch (reason) {
-      const error = TritonError.from(reason);
-      return error.code === 'INVALID_ARG' ? error : new TritonError('INTERNAL', 'failed to load all models');
-    }
   }
 
   #records(): readonly ModelRecord[] {
     const records = [...(this.#manager?.records() ?? [])];
     return records.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
+  }
+
+  /** The models of a statistics call for all of them. */
+  #allCounted(): readonly LoadedModel[] {
+    // Triton looks every model up again by what it is called, which with namespaces is not a name.
+    const [first] = this.#options.modelNamespacing === true ? this.#records() : [];
+    if (first !== undefined) throw invalidArg(`Request for unknown model: '${first.id}' is not found`);
+    return this.#loaded();
   }
 
   #loaded(): LoadedModel[] {
@@ -356,13 +302,5 @@ export class Engine implements InferenceEngine {
     } finally {
       this.#managing--;
     }
-  }
-}
-
-function checkModelName(name: string): void {
-  const trimmed = name.trim();
-  if (trimmed === '') throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
-  if (trimmed === '..' || trimmed.includes('/')) {
-    throw invalidArg(`invalid model name '${name}', model name must not contain path traversal characters`);
   }
 }

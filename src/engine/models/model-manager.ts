@@ -1,18 +1,19 @@
+import { Semaphore } from '../../base/semaphore.js';
 import type { IndexEntry, LoadParameters } from '../../protocol/management.js';
-import { applyChange } from './apply-change.js';
-import { findRecord, isUnambiguous, listModels, readyVersions } from './find-models.js';
-import { cancelOutdated, followRepositories, loadAll } from './follow-repositories.js';
-import { LiveVersions } from './live-versions.js';
-import { loadNamed } from './load-named.js';
-import type { ModelRecord } from './model-record.js';
-import { ModelTable } from './model-table.js';
-import type { Models } from './models.js';
+import { applyChange } from './load/apply-change.js';
+import { cancelOutdated, followRepositories, loadAll } from './load/follow-repositories.js';
+import { loadNamed } from './load/load-named.js';
+import { removeAll } from './load/served-files.js';
 import { Operations } from './operations.js';
 import { Repositories } from './poll/repositories.js';
-import { Semaphore } from './semaphore.js';
-import { removeAll } from './served-files.js';
+import { countedVersions, findRecord, isUnambiguous, listModels, readyVersions } from './table/find-models.js';
+import { LiveVersions } from './table/live-versions.js';
+import type { ModelRecord } from './table/model-record.js';
+import { ModelTable } from './table/model-table.js';
+import type { Models } from './table/models.js';
 import { LoadCancelled } from './version/load-cancelled.js';
 import type { LoadContext } from './version/load-version.js';
+import type { LoadedModel } from './version/loaded-model.js';
 
 /** Loads at the same time when the options do not say. */
 const DEFAULT_LOAD_THREADS = 4;
@@ -68,6 +69,11 @@ export class ModelManager {
   /** As the function of the same name. */
   readyVersions(name: string): string[] {
     return readyVersions(this.#models, name);
+  }
+
+  /** As `countedVersions`. */
+  counted(name: string, version: string): readonly LoadedModel[] {
+    return countedVersions(this.#models, name, version);
   }
 
   /** As `listModels`. */

@@ -1,6 +1,6 @@
 import { endNow } from '../../base/process-end.js';
 import type { InferenceEngine, ReadyModel } from '../../contract/engine.js';
-import type { BackendRow, ModelRow } from '../../engine/engine.js';
+import type { BackendRow, ModelRow } from '../../engine/start-tables.js';
 import { TritonError } from '../../protocol/error.js';
 import type { IndexEntry } from '../../protocol/management.js';
 

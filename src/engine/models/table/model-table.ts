@@ -1,8 +1,8 @@
-import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { ENSEMBLE_PLATFORM } from '../../../modelconfig/complete/normalize.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import { type ModelPlace, modelId } from '../poll/model-place.js';
+import type { Polled } from '../poll/model-poller.js';
 import { ModelEntry } from './model-entry.js';
-import { type ModelPlace, modelId } from './poll/model-place.js';
-import type { Polled } from './poll/model-poller.js';
 
 /**
  * All models that the server knows, one entry for each, and which ensembles need which of them. A model is present while it

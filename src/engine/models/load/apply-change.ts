@@ -1,14 +1,14 @@
 /** What a start, a poll, a load or an unload comes to: models are loaded and unloaded, and ensembles follow them. */
-import { TritonError } from '../../protocol/error.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { FindMember } from '../ensemble/member.js';
-import { checkMembers, checkPlace } from './check-ensemble.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import type { FindMember } from '../../ensemble/member.js';
+import type { Polled } from '../poll/model-poller.js';
+import { unchangedVersions } from '../poll/modification-times.js';
+import { checkMembers, checkPlace } from '../table/check-ensemble.js';
+import type { ModelEntry } from '../table/model-entry.js';
+import { requireReady } from '../table/model-record.js';
+import type { Models } from '../table/models.js';
 import { loadModel } from './load-model.js';
-import type { ModelEntry } from './model-entry.js';
-import { requireReady } from './model-record.js';
-import type { Models } from './models.js';
-import type { Polled } from './poll/model-poller.js';
-import { unchangedVersions } from './poll/modification-times.js';
 import { forget, releaseFetched, remember } from './served-files.js';
 
 /** What is to be changed. */

@@ -1,12 +1,12 @@
 /** Loads what the repositories hold, and follows what changes in them. */
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../../protocol/error.js';
+import { pollPlace } from '../poll/model-poller.js';
+import type { ModelEntry } from '../table/model-entry.js';
+import type { Models } from '../table/models.js';
+import { LoadCancelled } from '../version/load-cancelled.js';
 import { applyChange } from './apply-change.js';
 import { reserve } from './load-named.js';
-import type { ModelEntry } from './model-entry.js';
-import type { Models } from './models.js';
-import { pollPlace } from './poll/model-poller.js';
 import { isOutdated, isUnchanged } from './served-files.js';
-import { LoadCancelled } from './version/load-cancelled.js';
 
 /** A load goes on for so long, in ms, when another one of the same model with other files or another configuration came. */
 const OUTDATED_LOAD_MS = 5000;

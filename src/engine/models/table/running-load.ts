@@ -1,6 +1,6 @@
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
-import type { FindMember } from '../ensemble/member.js';
-import type { LoadCancelled } from './version/load-cancelled.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import type { FindMember } from '../../ensemble/member.js';
+import type { LoadCancelled } from '../version/load-cancelled.js';
 
 /** What is to be loaded of a model, as polling found it. */
 export interface LoadRequest {

@@ -1,14 +1,14 @@
 /** Loading a model: all versions that its policy selects, so that either all of them serve or nothing changes. */
-import { TritonError } from '../../protocol/error.js';
-import { selectVersions } from '../../repository/load/versions.js';
+import { TritonError } from '../../../protocol/error.js';
+import { selectVersions } from '../../../repository/load/versions.js';
+import type { ModelEntry } from '../table/model-entry.js';
+import { ModelRecord } from '../table/model-record.js';
+import type { Models } from '../table/models.js';
+import { type CancellableRequest, type LoadRequest, RunningLoad } from '../table/running-load.js';
+import { countInstances } from '../version/load-version.js';
+import type { LoadedModel } from '../version/loaded-model.js';
+import { updatableInPlace, updateInstances } from '../version/update-instances.js';
 import { type Attempt, attemptLoad } from './attempt-load.js';
-import type { ModelEntry } from './model-entry.js';
-import { ModelRecord } from './model-record.js';
-import type { Models } from './models.js';
-import { type CancellableRequest, type LoadRequest, RunningLoad } from './running-load.js';
-import { countInstances } from './version/load-version.js';
-import type { LoadedModel } from './version/loaded-model.js';
-import { updatableInPlace, updateInstances } from './version/update-instances.js';
 
 /**
  * Loads the versions that the policy selects. Returns the error that the load ends with (INVALID_ARG

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { readPbtxt } from '../../../modelconfig/pbtxt/read-pbtxt.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import { modelId } from '../poll/model-place.js';
+import type { Polled } from '../poll/model-poller.js';
 import { checkMembers, checkPlace } from './check-ensemble.js';
 import { ModelEntry } from './model-entry.js';
 import { ModelTable } from './model-table.js';
-import { modelId } from './poll/model-place.js';
-import type { Polled } from './poll/model-poller.js';
 
 /** What polling would find; its files do not matter here. */
 function polled(name: string, namespace: string, config: ModelConfig, asked: boolean): Polled {

@@ -1,7 +1,8 @@
-import { TritonError } from '../../protocol/error.js';
-import type { ModelState } from '../../protocol/management.js';
-import { VersionCounters } from '../statistics/version-counters.js';
-import type { LoadedModel } from './version/loaded-model.js';
+import type { ModelMetrics } from '../../../contract/engine.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { ModelState } from '../../../protocol/management.js';
+import { VersionCounters } from '../../statistics/version-counters.js';
+import type { LoadedModel } from '../version/loaded-model.js';
 
 /** Reason of a version that was unloaded in an orderly manner. */
 export const UNLOADED = 'unloaded';
@@ -93,4 +94,23 @@ export function requireReady(record: ModelRecord | undefined, name: string, vers
     throw new TritonError('NOT_FOUND', `${unknown} version ${version} is not found`);
   }
   throw new TritonError('UNAVAILABLE', `${unknown} version ${version} is not at ready state`);
+}
+
+/** The metrics of all versions of a model. */
+export function modelMetrics(record: ModelRecord): ModelMetrics[] {
+  return record.versions.flatMap(({ version, model, counters }) => {
+    const { failures } = counters;
+    const { name, namespace } = record;
+    const entry = { name, ...(namespace === '' ? {} : { namespace }), version, failures };
+    if (model !== undefined) {
+      const { series } = model.statistics;
+      return {
+        ...entry,
+        loaded: { config: model.config, ...series },
+      };
+    }
+    // A version that was never loaded has no series.
+    const total = failures.REJECTED + failures.CANCELED + failures.BACKEND + failures.OTHER;
+    return record.wasLoaded(version) || total > 0 ? entry : [];
+  });
 }

@@ -1,6 +1,6 @@
-import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
+import { ENSEMBLE_PLATFORM } from '../../../modelconfig/complete/normalize.js';
+import type { Polled } from '../poll/model-poller.js';
 import type { ModelRecord } from './model-record.js';
-import type { Polled } from './poll/model-poller.js';
 import type { RunningLoad } from './running-load.js';
 
 /**

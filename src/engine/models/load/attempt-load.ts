@@ -1,11 +1,11 @@
-import { TritonError } from '../../protocol/error.js';
-import type { ModelEntry } from './model-entry.js';
-import { type ModelRecord, UNLOADED } from './model-record.js';
-import type { Models } from './models.js';
-import type { CancellableRequest } from './running-load.js';
-import { cancellable, LoadCancelled } from './version/load-cancelled.js';
-import { countInstances, loadVersion } from './version/load-version.js';
-import type { LoadedModel } from './version/loaded-model.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { ModelEntry } from '../table/model-entry.js';
+import { type ModelRecord, UNLOADED } from '../table/model-record.js';
+import type { Models } from '../table/models.js';
+import type { CancellableRequest } from '../table/running-load.js';
+import { cancellable, LoadCancelled } from '../version/load-cancelled.js';
+import { countInstances, loadVersion } from '../version/load-version.js';
+import type { LoadedModel } from '../version/loaded-model.js';
 
 /** What became of loading one version: the model, or why there is none. */
 export interface Attempt {

@@ -1,9 +1,9 @@
+import type { Semaphore } from '../../../base/semaphore.js';
+import type { Repositories } from '../poll/repositories.js';
+import type { LoadCancelled } from '../version/load-cancelled.js';
+import type { LoadContext } from '../version/load-version.js';
 import type { LiveVersions } from './live-versions.js';
 import type { ModelTable } from './model-table.js';
-import type { Repositories } from './poll/repositories.js';
-import type { Semaphore } from './semaphore.js';
-import type { LoadCancelled } from './version/load-cancelled.js';
-import type { LoadContext } from './version/load-version.js';
 
 /** What the operations on models (start, poll, load, unload) work with. */
 export interface Models {

@@ -1,15 +1,15 @@
 /** A load call: polls the models that it names, and the members of ensembles among them, and loads what has changed. */
-import { ENSEMBLE_PLATFORM } from '../../modelconfig/complete/normalize.js';
-import { TritonError } from '../../protocol/error.js';
-import type { LoadParameters } from '../../protocol/management.js';
-import type { ModelConfig } from '../../protocol/proto/model-config.js';
+import { ENSEMBLE_PLATFORM } from '../../../modelconfig/complete/normalize.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { LoadParameters } from '../../../protocol/management.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
+import { writeFileOverride } from '../poll/file-override.js';
+import type { ModelPlace } from '../poll/model-place.js';
+import { type Polled, pollPlace } from '../poll/model-poller.js';
+import { readyVersions } from '../table/find-models.js';
+import type { Models } from '../table/models.js';
 import { applyChange } from './apply-change.js';
-import { readyVersions } from './find-models.js';
 import { reserveInstances } from './load-model.js';
-import type { Models } from './models.js';
-import { writeFileOverride } from './poll/file-override.js';
-import type { ModelPlace } from './poll/model-place.js';
-import { type Polled, pollPlace } from './poll/model-poller.js';
 import { isUnchanged, removeOverride } from './served-files.js';
 
 /** One load call. */

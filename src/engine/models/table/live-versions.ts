@@ -1,8 +1,8 @@
-import type { Log } from '../../base/log.js';
-import { TritonError } from '../../protocol/error.js';
+import type { Log } from '../../../base/log.js';
+import { TritonError } from '../../../protocol/error.js';
+import type { LoadedModel } from '../version/loaded-model.js';
+import type { ThreadBudget } from '../version/thread-budget.js';
 import { type ModelRecord, UNLOADED, type VersionRecord } from './model-record.js';
-import type { LoadedModel } from './version/loaded-model.js';
-import type { ThreadBudget } from './version/thread-budget.js';
 
 /** The loaded versions of all models: counts them from their load until they are gone, and takes them out of service. */
 export class LiveVersions {

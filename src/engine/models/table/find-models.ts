@@ -1,6 +1,7 @@
 /** What requests and management calls ask about the models of a name. */
-import { TritonError } from '../../protocol/error.js';
-import type { IndexEntry } from '../../protocol/management.js';
+import { invalidArg, TritonError } from '../../../protocol/error.js';
+import type { IndexEntry } from '../../../protocol/management.js';
+import type { LoadedModel } from '../version/loaded-model.js';
 import type { ModelRecord } from './model-record.js';
 import type { Models } from './models.js';
 
@@ -35,6 +36,19 @@ export function isUnambiguous({ table, context }: Models, name: string): boolean
 export function readyVersions({ table, context }: Models, name: string): string[] {
   const entries = context.options.modelNamespacing === true ? table.named(name) : [table.get(name)];
   return entries.flatMap((entry) => entry?.record?.ready.map(({ version }) => version) ?? []);
+}
+
+/**
+ * The READY versions that a statistics call for one model means (`version` '' = all). Throws INVALID_ARG when none of them
+ * serves.
+ */
+export function countedVersions(models: Models, name: string, version: string): readonly LoadedModel[] {
+  const ready = isUnambiguous(models, name) ? (findRecord(models, name)?.ready ?? []) : [];
+  if (ready.length === 0) throw invalidArg(`requested model '${name}' is not available`);
+  if (version === '') return ready;
+  const found = ready.filter((model) => model.version === version);
+  if (found.length === 0) throw invalidArg(`requested model version is not available for model '${name}'`);
+  return found;
 }
 
 /** Lists the models of the repositories with what is known of each version. Throws when a repository cannot be listed. */

@@ -2,16 +2,16 @@
  * The files that models are loaded from: whether they have changed since, and the end of directories of files that were
  * fetched or came with a load call, once nothing serves from them any more.
  */
-import type { Log } from '../../base/log.js';
-import { TritonError } from '../../protocol/error.js';
-import { removeFetchedFolder } from '../../repository/stores/fetched-folders.js';
-import type { RemoteRepository } from '../../repository/stores/remote-repository.js';
-import type { ModelEntry } from './model-entry.js';
-import type { Models } from './models.js';
-import { removeFileOverride } from './poll/file-override.js';
-import type { ModelPlace } from './poll/model-place.js';
-import type { Polled } from './poll/model-poller.js';
-import { isModified, modificationTimes } from './poll/modification-times.js';
+import type { Log } from '../../../base/log.js';
+import { TritonError } from '../../../protocol/error.js';
+import { removeFetchedFolder } from '../../../repository/stores/fetched-folders.js';
+import type { RemoteRepository } from '../../../repository/stores/remote-repository.js';
+import { removeFileOverride } from '../poll/file-override.js';
+import type { ModelPlace } from '../poll/model-place.js';
+import type { Polled } from '../poll/model-poller.js';
+import { isModified, modificationTimes } from '../poll/modification-times.js';
+import type { ModelEntry } from '../table/model-entry.js';
+import type { Models } from '../table/models.js';
 
 /** Whether the files of a model have changed since it was polled last; false for one of a store. */
 export async function isOutdated({ polled }: ModelEntry, log: Log): Promise<boolean> {
