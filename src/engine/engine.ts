@@ -65,7 +65,7 @@ export class Engine implements InferenceEngine {
     return engine;
   }
 
-  /** What went wrong while starting; with --exit-on-error it ends the server (`creating server: <code> - <text>`). */
+  /** What went wrong while starting; with --exit-on-error it ends the server (`creating server: <code> - <message>`). */
   get startError(): TritonError | undefined {
     return this.#startError;
   }
@@ -199,7 +199,7 @@ export class Engine implements InferenceEngine {
     for (const { config, scheduler } of this.#loaded()) if (config.sequence_batching !== undefined) scheduler.stop();
   }
 
-  /** Requests that are accepted and not answered. */
+  /** Requests that are accepted and have not had their last response. */
   get inFlight(): number {
     return this.#loaded().reduce((sum, { outstanding }) => sum + outstanding, 0);
   }
@@ -214,7 +214,7 @@ export class Engine implements InferenceEngine {
   }
 
   /**
-   * Stops: nothing is accepted any more, what is on its way is answered, models are unloaded. Rejects with INTERNAL
+   * Stops: nothing is accepted any more, what is on its way gets its responses, models are unloaded. Rejects with INTERNAL
    * `Exit timeout expired. Exiting immediately.` when that takes longer than the grace time; then `exitNow` is the way.
    */
   async stop(graceMs: number): Promise<void> {

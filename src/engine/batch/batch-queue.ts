@@ -69,7 +69,7 @@ export class BatchQueue implements Candidates {
   readonly #options: QueueOptions;
   /** Ascending by priority number; the first is served first. */
   #levels: Level[] = [];
-  /** Taken out of their slots because they were cancelled or expired; answered by `answerDropped`. */
+  /** Taken out of their slots because they were cancelled or expired; `respondToDropped` responds to them. */
   #dropped: Task[] = [];
   readonly #deadlines = new MinHeap<Deadline>(({ ns }) => ns);
   #length = 0;
@@ -81,7 +81,7 @@ export class BatchQueue implements Candidates {
   readonly #gappy = new Set<TaskLine>();
   readonly #onCancelled: (line: TaskLine, task: Task) => void;
 
-  /** `onDropped`: a waiting request was cancelled, `answerDropped` is to be called soon. */
+  /** `onDropped`: a waiting request was cancelled, `respondToDropped` is to be called soon. */
   constructor(options: QueueOptions, onDropped: () => void) {
     this.#options = options;
     this.#onCancelled = (line, task) => {
@@ -140,7 +140,7 @@ export class BatchQueue implements Candidates {
 
   /**
    * The request behind the cursor, after dropping what was cancelled or has expired; undefined at the end. What was dropped
-   * is answered by `answerDropped`.
+   * gets its response from `respondToDropped`.
    */
   peek(now: number): Task | undefined {
     for (;;) {
@@ -213,10 +213,10 @@ export class BatchQueue implements Candidates {
   }
 
   /**
-   * Answers the requests that were dropped. They may bring new ones, so no cursor may be in use. Their slots are closed here
+   * Responds to the requests that were dropped. They may bring new ones, so no cursor may be in use. Their slots are closed here
    * too: where every request is cancelled before a batching pass, no pass would do it.
    */
-  answerDropped(): void {
+  respondToDropped(): void {
     this.#closeGaps();
     if (this.#dropped.length === 0) return;
     const dropped = this.#dropped;

@@ -1,4 +1,4 @@
-/** The rules of the dynamic batcher one by one, on a virtual time (spec: runtime, sections 1.3 to 1.7). */
+/** The rules of the dynamic batcher one by one, on a virtual time. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type LabAnswer, type LabRequest, SchedulerLab } from '../../../test/support/engine/scheduler-lab.js';

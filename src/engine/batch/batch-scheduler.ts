@@ -123,7 +123,7 @@ export class BatchScheduler implements Scheduler {
     }
     if (this.#startAfter > 0) {
       if (this.#queue.length < this.#startAfter) {
-        this.#queue.answerDropped();
+        this.#queue.respondToDropped();
         return;
       }
       this.#startAfter = 0;
@@ -151,7 +151,7 @@ export class BatchScheduler implements Scheduler {
     if (!this.#scheduled && this.#timer === undefined && this.#formed.length > 0 && this.#runners.partlyHealthy) {
       this.#timer = this.#clock.setTimer(this.#run, RECOVERY_MS);
     }
-    this.#queue.answerDropped();
+    this.#queue.respondToDropped();
   }
 
   /** Moves requests from the queue into payloads while there is room for payloads. Returns ns to wait, 0 = unknown. */

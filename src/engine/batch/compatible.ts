@@ -1,7 +1,7 @@
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import type { Tensor } from '../../protocol/tensor.js';
 
-/** A request, as far as its place in a batch depends on it. */
+/** A request, as far as it decides with which others it shares a batch. */
 export interface Comparable {
   /** It shares a batch with no other. */
   readonly alone: boolean;

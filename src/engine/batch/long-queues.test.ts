@@ -80,7 +80,7 @@ describe('a long queue', () => {
       const tasks = Array.from({ length: 10 }, () => new QueuedTask());
       for (const { task } of tasks) queue.push(task);
       for (const task of tasks) task.cancel();
-      queue.answerDropped();
+      queue.respondToDropped();
       assert.ok(tasks.every(({ ended }) => ended === 'cancelled'));
       assert.equal(queue.length, 0);
       assert.equal(queue.slots, 0);
@@ -99,7 +99,7 @@ describe('a long queue', () => {
       }
       assert.equal(told, MANY / 2);
       assert.equal(queue.length, MANY / 2);
-      queue.answerDropped();
+      queue.respondToDropped();
       for (let i = 0; i < MANY; i += 2) {
         queue.rewind();
         assert.equal(queue.peek(0), tasks[i]);
@@ -117,7 +117,7 @@ describe('a long queue', () => {
       );
       const tasks = fill(queue, (i) => ({ timeoutMicroseconds: BigInt(MANY - i) }));
       for (let us = 1; us < MANY; us++) assert.equal(queue.expire(us * 1000 + 1), (us + 1) * 1000);
-      queue.answerDropped();
+      queue.respondToDropped();
       assert.equal(queue.length, 1);
       assert.equal(queue.shift(), tasks[0]);
       assert.ok(tasks.every(({ ended }, i) => ended === (i === 0 ? '' : 'expired')));

@@ -6,7 +6,10 @@ export interface StartDelay {
   readonly backlogged: number;
 }
 
-/** What the environment says (spec: runtime, section 1.10): test suites made for the original hold requests back so. */
+/**
+ * What the environment says (TRITONSERVER_DELAY_SCHEDULER, TRITONSERVER_BACKLOG_DELAY_SCHEDULER): test suites made for Triton
+ * hold requests back so.
+ */
 export function startDelay(): StartDelay {
   return {
     queued: numberOf('TRITONSERVER_DELAY_SCHEDULER'),

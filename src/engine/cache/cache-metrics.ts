@@ -1,7 +1,7 @@
 import type { CustomFamily } from '../../contract/metrics.js';
 import type { LocalCache } from './local-cache.js';
 
-/** The cache's own metric families: gauges without labels (spec: runtime, section 8.3). */
+/** The cache's own metric families: gauges without labels. */
 export function cacheMetrics(cache: LocalCache): readonly CustomFamily[] {
   const { hits, misses, evictions, lookupNs, insertionNs } = cache.counts;
   const gauge = (name: string, description: string, value: number): CustomFamily => ({

@@ -10,7 +10,7 @@ import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { cacheKey } from './cache-key.js';
 import type { CachedResponse, LocalCache } from './local-cache.js';
 
-/** What answers from the cache need of the model. */
+/** What responses from the cache need of the model. */
 export interface CachedModel {
   /** The load number of the version. */
   readonly load: number;
@@ -19,8 +19,8 @@ export interface CachedModel {
 }
 
 /**
- * Stands before a model's scheduler: answers what the cache knows at once, and keeps the successful answers to the rest
- * (spec: runtime, section 6). Responses with errors are never kept.
+ * Stands before a model's scheduler: responds at once to what the cache knows, and keeps the successful responses to
+ * the rest. Responses with errors are never kept, nor are those of requests that have several.
  */
 export class CachingScheduler implements Scheduler {
   readonly #scheduler: Scheduler;

@@ -8,10 +8,10 @@ export interface CacheSetting {
   readonly value: string;
 }
 
-/** Where the original looks for caches. */
+/** Where Triton looks for caches. */
 const DEFAULT_DIRECTORY = '/opt/tritonserver/caches';
 
-/** The cache that the settings describe, undefined without any. Throws what ends the start (spec: runtime, section 6.1). */
+/** The cache that the settings describe, undefined without any. Throws what ends the start. */
 export function createCache(
   settings: readonly CacheSetting[],
   directory: string = DEFAULT_DIRECTORY,

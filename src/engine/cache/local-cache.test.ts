@@ -24,7 +24,7 @@ describe('the local cache', () => {
     assert.equal(new LocalCache(192).entries, 0);
   });
 
-  test('counts sizes as the original does', () => {
+  test('counts sizes as Triton does', () => {
     // What 2.51 said of a response with these outputs: 352 of 4096 bytes in use, 576 with two.
     const outputs = (value: number): Tensor[] => [
       { name: 'OUT', datatype: 'INT32', shape: [1, 1], data: new Uint8Array(4).fill(value) },

@@ -2,12 +2,12 @@ import { nowNs } from '../../base/clock.js';
 import { TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 
-/** Bytes that the original's cache keeps for itself, whatever it holds. */
+/** Bytes that Triton's cache keeps for itself, whatever it holds. */
 const OWN_BYTES = 128;
-/** Bytes that the original's allocator adds to each entry, and what it rounds sizes up to. */
+/** Bytes that Triton's allocator adds to each entry, and what it rounds sizes up to. */
 const ENTRY_BYTES = 32;
 const ROUNDING = 16;
-/** The smallest cache that the original can make. */
+/** The smallest cache that Triton can make. */
 export const SMALLEST_CACHE = 192;
 
 /** What the cache keeps of a response. */

@@ -1,6 +1,6 @@
 /**
- * The shape under which a tensor is handed from one model to another when just one of them batches (spec: runtime,
- * section 4.2 rule 8). `dims`: what the receiver's configuration says, without a batch dimension.
+ * The shape under which a tensor is handed from one model to another when just one of them batches.
+ * `dims`: what the receiver's configuration says, without a batch dimension.
  */
 export function adaptBatch(
   shape: readonly number[],

@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 export interface StepPlan {
   readonly index: number;
   readonly model: string;
-  /** Version number as text; '' = the latest. */
+  /** Version number in decimal; '' = the latest. */
   readonly version: string;
   readonly inputs: readonly TensorMap[];
   readonly outputs: readonly TensorMap[];

@@ -23,8 +23,8 @@ export interface EnsembleOwner {
 }
 
 /**
- * One request on its way through the steps of an ensemble (spec: runtime, section 4.2). Steps run as soon as their
- * tensors are there; a tensor goes from one step to the next as it is, only its name and shape are written anew.
+ * One request on its way through the steps of an ensemble. Steps run as soon as their
+ * tensors are there; a tensor goes from one step to the next as it is, only its name and shape are new.
  */
 export class EnsembleRun implements Pace {
   readonly #owner: EnsembleOwner;
@@ -40,11 +40,11 @@ export class EnsembleRun implements Pace {
   #error: TritonError | undefined;
   #answered = false;
   #finished = false;
-  /** Called when no step waits for a place any more. */
+  /** Called when no step waits for its turn any more. */
   #held: (() => void)[] | undefined;
   /** Requests of steps that are on their way. */
   readonly #steps = new Set<Task>();
-  /** Steps that wait for a place. */
+  /** Steps that wait for their turn. */
   #waiting: Set<WaitingStep> | undefined;
   #inputNs = 0;
   #inferNs = 0;
@@ -52,7 +52,7 @@ export class EnsembleRun implements Pace {
   readonly #beginNs = nowNs();
   #endNs = 0;
 
-  /** `members`: the model of each step that is to run; they stay loaded until the last answer. */
+  /** `members`: the model of each step that is to run; they stay loaded until the last response. */
   constructor(
     owner: EnsembleOwner,
     task: Task,
@@ -73,7 +73,7 @@ export class EnsembleRun implements Pace {
     this.#waitNoMore();
   }
 
-  /** Runs the steps that need nothing but the ensemble's inputs. Answers never come from inside this call. */
+  /** Runs the steps that need nothing but the ensemble's inputs. Responses never come from inside this call. */
   start(): void {
     const { plan } = this.#owner;
     const frame = new Frame(plan);
@@ -83,11 +83,11 @@ export class EnsembleRun implements Pace {
       added.push(tensor);
     }
     this.#advance(frame, added);
-    // Every step refused: the answer must not come from inside `enqueue`.
+    // Every step refused: the response must not come from inside `enqueue`.
     if (this.#inFlight === 0) queueMicrotask(() => this.#proceed(frame));
   }
 
-  /** Steps that find no place hold up the decoupled ones that feed them. */
+  /** Steps that have to wait for their turn hold up the decoupled ones that feed them. */
   ready(): Promise<void> | undefined {
     if (this.#waiting === undefined || this.#waiting.size === 0) return this.#task.pace?.ready();
     return new Promise((resolve) => {
@@ -108,7 +108,7 @@ export class EnsembleRun implements Pace {
     }
   }
 
-  /** Runs a step, where it is limited as soon as there is a place for it; while it waits it counts as in flight. */
+  /** Runs a step, where it is limited as soon as the limit allows it; while it waits it counts as in flight. */
   #launch(step: StepPlan, member: Member, frame: Frame): void {
     const limiter = this.#owner.limiters?.[step.index];
     if (limiter === undefined) {
@@ -134,7 +134,7 @@ export class EnsembleRun implements Pace {
     if (this.#task.cancelled) this.#waitNoMore();
   }
 
-  /** Ends all waiting for places: steps of a cancelled request are sent to be refused, those after a failure are not. */
+  /** Ends all waiting: steps of a cancelled request are sent to be refused, those after a failure are not. */
   #waitNoMore(): void {
     for (const one of this.#waiting ?? []) one.goOn();
   }
@@ -237,7 +237,7 @@ export class EnsembleRun implements Pace {
     if (response?.error !== undefined) {
       this.#fail(response.error);
     } else if (response !== undefined && this.#error === undefined) {
-      // A second response of a model that is not decoupled is no part of what the first began either.
+      // A second response of a model that is not decoupled is not part of what the first began either.
       const again = step.outputs.some(({ tensor }) => origin.tensors[tensor] !== undefined);
       if (member.decoupled || again) frame = new Frame(this.#owner.plan);
       this.#take(step, frame, response);
@@ -320,7 +320,7 @@ export class EnsembleRun implements Pace {
     return outputs;
   }
 
-  /** The place in a sequence that the response tells: the last one that a step gave, else the request's. */
+  /** The position in a sequence that the response reports: the last one that a step gave, else the request's. */
   #place(frame: Frame): SequencePlace {
     let place: SequencePlace | undefined;
     if (frame.places !== undefined) for (const { tensor } of this.#outputs) place = frame.places[tensor] ?? place;
@@ -341,7 +341,7 @@ export class EnsembleRun implements Pace {
     if (this.#uncounted === 0) this.#count();
   }
 
-  /** After the answer: the models of the last steps count their own requests first. */
+  /** After the response: the models of the last steps count their own requests first. */
   #count(): void {
     const task = this.#task;
     const { statistics, decoupled } = this.#owner;
@@ -351,7 +351,7 @@ export class EnsembleRun implements Pace {
       statistics.recordSuccess(task.batchSize, requestNs, queueNs, this.#inputNs, this.#inferNs, this.#outputNs);
       statistics.recordExecution(task.batchSize, this.#inputNs, this.#inferNs, this.#outputNs);
     } else {
-      // The original counts the error's answer and the request's end; a decoupled ensemble has the second only.
+      // Triton counts the error's response and the request's end; a decoupled ensemble has the second only.
       statistics.recordFailure('OTHER', requestNs);
       if (!decoupled) statistics.recordFailure('OTHER', requestNs);
     }

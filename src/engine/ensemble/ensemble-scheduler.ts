@@ -41,7 +41,7 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
     this.#all = selectOutputs(parts.plan, parts.allNames);
   }
 
-  /** Requests that have not had their last answer. */
+  /** Requests that have not had their last response. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -82,5 +82,5 @@ export class EnsembleScheduler implements Scheduler, EnsembleOwner {
   }
 }
 
-/** Lists of outputs that are remembered; more are worked out anew. */
+/** Lists of outputs that are remembered; more are worked out again each time. */
 const MAX_SELECTIONS = 100;

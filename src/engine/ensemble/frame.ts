@@ -13,7 +13,7 @@ export class Frame {
   readonly tensors: (Tensor | typeof EMPTY | undefined)[];
   /** By step: input tensors that are not there yet. */
   readonly waiting: number[];
-  /** By tensor: the place in a sequence that its producer gave; undefined when none did. */
+  /** By tensor: the position in a sequence that its producer gave; undefined when none did. */
   places: (SequencePlace | undefined)[] | undefined;
   sent = false;
 

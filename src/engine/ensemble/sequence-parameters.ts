@@ -1,7 +1,7 @@
 import { invalidArg } from '../../protocol/error.js';
 import type { Parameters } from '../../protocol/tensor.js';
 
-/** A request's place in a sequence. */
+/** A request's position in a sequence. */
 export interface SequencePlace {
   readonly correlationId: bigint | string;
   readonly sequenceStart: boolean;
@@ -9,8 +9,8 @@ export interface SequencePlace {
 }
 
 /**
- * The place in a sequence that a model's response gives to the steps behind it; undefined when it gives none, so that
- * the ensemble's own request decides (spec: runtime, section 4.2 rule 6). Throws INVALID_ARG for a wrong type.
+ * The position in a sequence that a model's response gives to the steps behind it; undefined when it gives none, so that
+ * the ensemble's own request decides. Throws INVALID_ARG for a wrong type.
  */
 export function sequencePlaceOf(parameters: Parameters): SequencePlace | undefined {
   let place: SequencePlace | undefined;

@@ -1,11 +1,11 @@
 import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
 
-/** After this long a request goes on without a free place: better too many than none. */
+/** After this long a request goes on although the limit is reached: better too many than none. */
 const PATIENCE_MS = 300_000;
 
-/** A request that waits for its place. */
+/** A request that waits for its turn. */
 export interface WaitingStep {
-  /** Runs it without a place; nothing when it runs already. */
+  /** Runs it whatever the limit; nothing when it runs already. */
   goOn(): void;
 }
 
@@ -14,8 +14,8 @@ interface Waiting extends WaitingStep {
 }
 
 /**
- * Bounds the requests of one step that are on their way, over all requests of the ensemble (`max_inflight_requests`;
- * spec: runtime, section 4.3). Those that find no place wait in the order in which they came.
+ * Bounds the requests of one step that are on their way, over all requests of the ensemble (`max_inflight_requests`).
+ * Those beyond the limit wait in the order in which they came.
  */
 export class StepLimiter {
   readonly #limit: number;
@@ -25,14 +25,14 @@ export class StepLimiter {
   #inFlight = 0;
   #granting = false;
 
-  /** `impatient` is told when a request has waited so long that it goes on without a place. */
+  /** `impatient` is called when a request has waited so long that it goes on although the limit is reached. */
   constructor(limit: number, impatient: (inFlight: number) => void, clock: Clock = SYSTEM_CLOCK) {
     this.#limit = limit;
     this.#impatient = impatient;
     this.#clock = clock;
   }
 
-  /** Runs a step at once or, returning a handle, when there is a place; each run asks for one `release`. */
+  /** Runs a step at once or, returning a handle, when the limit allows it; each run asks for one `release`. */
   acquire(run: () => void): WaitingStep | undefined {
     if (this.#inFlight < this.#limit && this.#waiting.size === 0) {
       this.#inFlight++;
@@ -55,10 +55,10 @@ export class StepLimiter {
     return waiting;
   }
 
-  /** Gives a place back. */
+  /** A step that was run has ended. */
   release(): void {
     this.#inFlight--;
-    // A step that its model refuses gives its place back at once: the loop that is under way gives it to the next.
+    // A step that its model refuses ends at once: the loop that is under way runs the next.
     if (this.#granting) return;
     this.#granting = true;
     try {

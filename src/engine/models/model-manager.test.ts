@@ -270,7 +270,7 @@ describe('loading and unloading', () => {
     await engine.load('m', {});
     assert.deepEqual(engine.readyVersions('m'), ['1', '2']);
     assert.equal(engine.model('m', '2'), before);
-    // The original names every version that serves afterwards, but 2 gets no instances: it serves on.
+    // Triton names every version that serves afterwards, but 2 gets no instances: it serves on.
     assert.deepEqual(log, [
       'I loading: m:1',
       'I loading: m:2',

@@ -120,7 +120,7 @@ export class ModelManager {
   }
 
   /**
-   * Takes the models of a name out of service, and the ensembles that need them; unknown names are no error. Loads of the
+   * Takes the models of a name out of service, and the ensembles that need them; unknown names are not an error. Loads of the
    * models that are on their way are given up.
    * `withMembers`: also the members of ensembles that serve just because of them.
    */

@@ -18,7 +18,7 @@ export interface StopContext {
 const LOOK_MS = 20;
 
 /**
- * Ends all models in an orderly manner with the server's log lines (spec: runtime, section 11.3). Rejects with INTERNAL
+ * Ends all models in an orderly manner with Triton's log lines. Rejects with INTERNAL
  * when the grace time is over.
  */
 export async function stopEngine(context: StopContext): Promise<void> {

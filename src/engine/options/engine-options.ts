@@ -16,7 +16,7 @@ export interface BackendSetting {
   readonly value: string;
 }
 
-/** Everything that an engine has to be told; complete and checked. */
+/** Everything that an engine has to know at its start; complete and checked. */
 export interface EngineOptions {
   /** Paths of the repositories, as given. */
   readonly repositories: readonly string[];
@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly catalogue?: BackendCatalogue;
   /** In the order of the command line: a later value of the same scope and key wins, a backend's own over a global one. */
   readonly backendConfig: readonly BackendSetting[];
-  /** Shown in backend configurations and searched, as far as error texts go. Default /opt/tritonserver/backends. */
+  /** Shown in backend configurations and searched, as far as messages go. Default /opt/tritonserver/backends. */
   readonly backendDirectory?: string;
   /** False with --disable-auto-complete-config. */
   readonly autoComplete: boolean;

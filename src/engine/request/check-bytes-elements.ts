@@ -5,7 +5,7 @@ import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 
 /**
  * Walks the elements of a BYTES tensor (4-byte little-endian length before each) and compares their number with the
- * shape's. Unlike the original, an element that runs past the end is refused here and not left to the backend.
+ * shape's. Unlike in Triton, an element that runs past the end is refused here and not left to the backend.
  */
 export function checkBytesElements(plan: ModelPlan, requestId: string, input: RequestInput, expected: number): void {
   const { data, name } = input;

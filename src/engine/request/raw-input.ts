@@ -11,7 +11,7 @@ const RAW_NAME = 'raw_input';
 
 /**
  * The one input of a raw binary request: datatype and shape come from the configuration; a single variable dimension
- * follows from the number of bytes (spec: wire protocol, section 3.8).
+ * follows from the number of bytes.
  */
 export function deduceRawInput(plan: ModelPlan, request: InferenceRequest, raw: Uint8Array): RequestInput {
   const prefix = requestPrefix(request.id);

@@ -7,7 +7,7 @@ import type { Tensor } from '../../protocol/tensor.js';
 import { logOutput } from './response-log.js';
 import type { ValidatedRequest } from './validate-request.js';
 
-/** Where a request is on its way (spec: runtime, section 0). */
+/** Where a request is on its way. */
 export type RequestState = 'INITIALIZED' | 'PENDING' | 'EXECUTING' | 'RELEASED' | 'FAILED_ENQUEUE';
 
 let addresses = 0x10_0000;
@@ -18,7 +18,7 @@ export function nextAddress(): string {
   return addresses.toString(16);
 }
 
-/** The verbose records of one request at level 1 (spec: runtime, section 16). Exists only while they are shown. */
+/** The verbose records of one request at level 1. Exists only while they are shown. */
 export class RequestLog {
   readonly #log: Log;
   readonly #prefix: string;
@@ -26,7 +26,7 @@ export class RequestLog {
   readonly #model: string;
   #state: RequestState = 'INITIALIZED';
 
-  /** Tells of a request that passed validation. `levels`: priority levels of the model, 0n = none. */
+  /** Reports a request that passed validation. `levels`: priority levels of the model, 0n = none. */
   constructor(log: Log, plan: ModelPlan, levels: bigint, request: InferenceRequest, validated: ValidatedRequest) {
     this.#log = log;
     this.#prefix = requestPrefix(request.id);

@@ -1,6 +1,6 @@
 /**
  * Turns a request into what a scheduler queues: names, counts, datatypes, shapes and sizes checked against the model's
- * configuration in the server's order and with its texts, shapes mapped by `reshape` (spec: runtime, section 5).
+ * configuration in Triton's order and with its messages, shapes mapped by `reshape`.
  */
 
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
@@ -20,7 +20,7 @@ const MAX_SIZE = 2 ** 63;
 
 /**
  * Of a request with more inputs than this, the first wrong one in the order of the request is named: finding out in which
- * order the original would meet them takes quadratic time.
+ * order Triton would meet them takes quadratic time.
  */
 const MAX_ORDERED = 256;
 
@@ -37,7 +37,7 @@ export interface ValidatedRequest {
   readonly requestedOutputs: readonly string[];
 }
 
-/** Validates a request. Throws a TritonError (INVALID_ARG) with the text of the first check that fails. */
+/** Validates a request. Throws a TritonError (INVALID_ARG) with the message of the first check that fails. */
 export function validateRequest(plan: ModelPlan, request: InferenceRequest): ValidatedRequest {
   checkDuplicates(request);
   if (request.raw !== undefined) return validate(plan, request, [deduceRawInput(plan, request, request.raw)]);
@@ -45,7 +45,7 @@ export function validateRequest(plan: ModelPlan, request: InferenceRequest): Val
     return validate(plan, request, request.inputs);
   } catch (reason) {
     if (request.inputs.length < 2 || request.inputs.length > MAX_ORDERED) throw reason;
-    // Of several wrong inputs the one is named that the original meets first.
+    // Of several wrong inputs the one is named that Triton meets first.
     const byName = new Map(request.inputs.map((input) => [input.name, input]));
     const inputs = hashOrder([...byName.keys()]).map((name) => byName.get(name)!);
     validate(plan, request, inputs);
@@ -104,7 +104,7 @@ function wrongInputCount(plan: ModelPlan, request: InferenceRequest, inputs: rea
     plan.requiredInputs === plan.inputs.length
       ? `expected ${plan.inputs.length} inputs`
       : `expected number of inputs between ${plan.requiredInputs} and ${plan.inputs.length}`;
-  // The original opens the second list only when it has an entry.
+  // Triton opens the second list only when it has an entry.
   const missingText = missing.length === 0 ? ']' : nameList(missing);
   return invalidArg(
     `${requestPrefix(request.id)}${expected} but got ${inputs.length} inputs for model '${plan.name}'. ` +
@@ -245,7 +245,7 @@ function checkSize(
 function checkCorrelationType(plan: ModelPlan, request: InferenceRequest): void {
   const control = plan.correlationControl;
   if (control === undefined || request.correlationId === 0n || request.correlationId === '') return;
-  // A text is taken where the control is a number, too (SequenceControls says what the model sees): clients rely on it.
+  // A string is taken where the control is a number, too (SequenceControls says what the model sees): clients rely on it.
   if (typeof request.correlationId === 'string' || control.datatype !== 'BYTES') return;
   throw invalidArg(
     `${requestPrefix(request.id)}sequence batching control '${control.name}' data-type is 'UINT64', ` +

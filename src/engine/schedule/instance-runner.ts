@@ -11,7 +11,7 @@ import { traceExecution } from './task-trace.js';
 /** What a batch consists of. */
 export type BatchItem = Task | NullRequest;
 
-/** Runs batches on one instance, answers what the backend left unanswered, and counts what happened. */
+/** Runs batches on one instance, responds where the backend did not, and counts what happened. */
 export class InstanceRunner {
   readonly instance: BackendInstance;
   readonly #statistics: ModelStatistics;
@@ -133,7 +133,7 @@ export class InstanceRunner {
     step();
   }
 
-  /** Rows of a batch with null requests have their places, so such a batch is not taken apart. */
+  /** Rows of a batch with null requests belong to slots, so such a batch is not taken apart. */
   #canRepeat(tasks: readonly BatchItem[]): boolean {
     if (tasks.length < 2 || this.instance.repeatable !== true || !this.healthy) return false;
     return tasks.every((task) => !(task instanceof NullRequest) && !task.finished);
@@ -190,7 +190,7 @@ export class InstanceRunner {
     const error = TritonError.from(reason);
     for (const task of tasks) {
       if (task instanceof NullRequest) continue;
-      // Answered here, it does not go back into its queue.
+      // It gets its response here, so it does not go back into its queue.
       task.rescheduled = false;
       if (!task.finished) task.respond({ outputs: [], error }, true);
       this.#statistics.recordFailure('BACKEND', this.#clock.nowNs() - task.startNs);

@@ -5,7 +5,7 @@ const NOTHING: Parameters = [];
 
 /**
  * Fills a row of a batch that no request uses, so that the row's number stays the sequence's slot. It is executed like
- * any other, its answer is dropped, and only its row counts in the statistics.
+ * any other, its response is dropped, and only its row counts in the statistics.
  */
 export class NullRequest implements ExecutionRequest {
   readonly id = '';

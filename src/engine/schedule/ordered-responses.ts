@@ -8,7 +8,7 @@ export class OrderedResponses {
   readonly #slots = new Ring<OrderSlot>();
   #releasing = false;
 
-  /** The place of the next dispatched request. */
+  /** The slot of the next dispatched request. */
   slot(): OrderSlot {
     const slot = new OrderSlot(() => this.#release());
     this.#slots.push(slot);
@@ -29,7 +29,7 @@ export class OrderedResponses {
   }
 }
 
-/** One request's place in the order. */
+/** One request's slot in the order. */
 export class OrderSlot {
   readonly #release: () => void;
   #held: (() => void)[] = [];

@@ -32,7 +32,7 @@ const EVERY_DEVICE = -1;
 type Pools = Map<number, Map<string, number>>;
 
 /**
- * Decides which instance may execute next when they compete for resources (spec: runtime, section 2.2; the option
+ * Decides which instance may execute next when they compete for resources (the option
  * `--rate-limit=execution_count`):
  *
  *   work for an instance --stage--> waiting instances --resources fit--> it executes --release--> resources are back
@@ -221,7 +221,7 @@ export class LimitedInstance {
     this.#limiter.release(this);
   }
 
-  /** The instance was made and warmed up, which counts as two executions, as in the original. */
+  /** The instance was made and warmed up, which counts as two executions, as in Triton. */
   serve(): void {
     this.#executions = 2;
   }

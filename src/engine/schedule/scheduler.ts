@@ -23,5 +23,5 @@ export interface Scheduler {
   close(): void;
 }
 
-/** Text with which a stopped scheduler refuses. */
+/** Message with which a stopped scheduler refuses. */
 export const STOPPING_TEXT = 'Server is stopping, scheduler for model has stopped accepting new inference requests';

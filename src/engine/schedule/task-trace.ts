@@ -1,10 +1,10 @@
-/** The engine's reports of one traced request (spec: runtime, section 9.2). Called for requests that are traced only. */
+/** The engine's reports of one traced request. Called for requests that are traced only. */
 import type { ExecutionTimes } from '../../contract/backend.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
 import type { Task } from './task.js';
 
 /**
- * Queues a traced request: tells of its start first, and that it is over when `enqueue` refuses it. `showInputs`: the
+ * Queues a traced request: reports its start first, and that it is over when `enqueue` refuses it. `showInputs`: the
  * scheduler reports the inputs (sequence batchers do not).
  */
 export function enqueueTraced(
@@ -25,7 +25,7 @@ export function enqueueTraced(
   }
 }
 
-/** Tells when the execution of a request's batch took place. */
+/** Reports when the execution of a request's batch took place. */
 export function traceExecution(trace: RequestTrace, times: ExecutionTimes): void {
   trace.event('COMPUTE_START', times.computeStart);
   trace.event('COMPUTE_INPUT_END', times.inputEnd);

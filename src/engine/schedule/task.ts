@@ -20,11 +20,11 @@ export interface TaskOwner {
   readonly statistics: ModelStatistics;
   readonly log: Log;
   readonly clock: Clock;
-  /** Called once per task that ended: answered finally, or refused by its scheduler. */
+  /** Called once per task that ended: it had its final response, or was refused by its scheduler. */
   released(task: Task): void;
 }
 
-/** Told how long the parts of a step's execution took, in ns. */
+/** Gets how long the parts of a step's execution took, in ns. */
 export type StepCounted = (inputNs: number, inferNs: number, outputNs: number) => void;
 
 const NO_PARAMETERS: Parameters = [];
@@ -75,7 +75,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   heldBytes = 0;
   /** The final response went out. */
   finished = false;
-  /** An error was answered that counts as a failure of the model. */
+  /** A response was an error that counts as a failure of the model. */
   failed = false;
   /** Cancelled before it was executed. */
   dropped = false;
@@ -207,7 +207,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.onRescheduled?.();
   }
 
-  /** Answers with an error as the final response and counts the failure, unless the request was already answered. */
+  /** Responds with an error, finally, and counts the failure, unless the request had its final response already. */
   reject(error: TritonError, reason: FailureReason): void {
     if (this.finished) return;
     if (!this.#executing) this.#leaveQueue();
@@ -216,13 +216,13 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.counted(0, 0, 0);
   }
 
-  /** Drops a cancelled request out of its queue: CANCELLED with an empty text. */
+  /** Drops a cancelled request out of its queue: CANCELLED with an empty message. */
   rejectCancelled(): void {
     this.dropped = true;
     this.reject(new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
-  /** An answer that tells the request's times goes out here: what it throws must not stop the rest of the batch. */
+  /** A response that reports the request's times goes out here: what it throws must not stop the rest of the batch. */
   #end(trace: RequestTrace): void {
     try {
       trace.end(this.#owner.clock.nowNs());

@@ -28,7 +28,7 @@ describe('correlation ids', () => {
     ['TYPE_STRING', 12n, [2, 0, 0, 0, 49, 50]],
     // Null rows.
     ['TYPE_STRING', 0n, [0, 0, 0, 0]],
-    // Texts in numbers, as the original lays them there.
+    // Strings in numbers, as Triton lays them there.
     ['TYPE_UINT64', 's1', [2, 0, 0, 0, 115, 49, 0, 0]],
     ['TYPE_INT64', 'abcdefghij', [10, 0, 0, 0, 97, 98, 99, 100]],
     ['TYPE_INT32', 'abcdefghij', [10, 0, 0, 0]],

@@ -5,7 +5,7 @@ import type { SequenceId } from './slot.js';
 
 type Make = (start: boolean, ready: boolean, end: boolean, id: Tensor | undefined) => Tensor;
 
-/** Makes the control tensors of sequence batching (spec: runtime, section 3.5), in the order of the configuration. */
+/** Makes the control tensors of sequence batching, in the order of the configuration. */
 export class SequenceControls {
   readonly #makers: readonly Make[];
   readonly #makeId: ((id: SequenceId) => Tensor) | undefined;
@@ -69,8 +69,8 @@ function falseTrue(name: string, shape: readonly number[], lists: FlagLists): re
 }
 
 /**
- * A correlation id in the control's datatype; 32-bit types take the low-order bits. Of a text a number gets the first
- * bytes of its wire form, length included, as on the original.
+ * A correlation id in the control's datatype; 32-bit types take the low-order bits. Of a string a number gets the first
+ * bytes of its wire form, length included, as in Triton.
  */
 function encodeId(datatype: Datatype, id: SequenceId): Uint8Array {
   if (datatype === 'BYTES') {

@@ -194,7 +194,7 @@ test('a model that is not configured for it answers with an error', async () => 
   assert.deepEqual([error?.code, error?.message], ['INVALID_ARG', RESCHEDULE_TEXT]);
   assert.ok(log.includes(`E Failed to release request: ${RESCHEDULE_TEXT}`));
   await settle();
-  // As on the original, where the execution was a success.
+  // As in Triton, where the execution was a success.
   assert.equal(engine.statistics('m', '')[0]!.inference_stats.success.count, 1n);
   await close();
 });

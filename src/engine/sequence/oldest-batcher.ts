@@ -8,7 +8,7 @@ import { nextInSlot, type SequenceBatcher, Slot, type SlotBatcherParts, type Slo
 
 /**
  * The oldest strategy for one instance: a dynamic batcher that holds at most one request of each sequence; the next
- * follows when it is answered.
+ * follows when it has had its final response.
  */
 export class OldestBatcher implements SequenceBatcher {
   readonly capacity: number;
@@ -18,7 +18,7 @@ export class OldestBatcher implements SequenceBatcher {
   readonly #inputs: SequenceInputs;
   readonly #owner: SlotOwner;
   readonly #clock: Clock;
-  /** Called when a slot's request was answered. */
+  /** Called when a slot's request has had its final response. */
   readonly #finished = new Map<Slot, () => void>();
 
   /** `slots`: sequences that it may hold at once. */

@@ -52,7 +52,7 @@ interface Retired {
 
 /**
  * The sequence batcher: binds each sequence to a slot of one instance until it ends, is idle for too long or is
- * cancelled; sequences without a slot wait in a backlog (spec: runtime, section 3).
+ * cancelled; sequences without a slot wait in a backlog.
  */
 export class SequenceScheduler implements Scheduler, SlotOwner {
   readonly iterative: boolean;
@@ -193,7 +193,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   finished(slot: Slot, task: Task): void {
     if (this.#active.get(task.correlationId)?.slot !== slot) return;
     this.#active.delete(task.correlationId);
-    // The original ends the sequence with a request of its own that counts as cancelled.
+    // Triton ends the sequence with a request of its own that counts as cancelled.
     this.#statistics.recordFailure('CANCELED', this.#clock.nowNs() - task.startNs);
     if (slot.queue.length === 0) {
       this.release(slot);
@@ -211,7 +211,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       const error = this.#notStarted(task);
       this.#log.error(`Failed to reschedule request: ${error.message}`);
       task.respond({ outputs: [], error, countsAsSuccess: true }, true);
-      // Its executions have been counted; what waits for its end (a trace, an answer with times) is told now.
+      // Its executions have been counted; what waits for its end (a trace, a response with times) is notified now.
       task.counted(0, 0, 0);
       return;
     }
@@ -323,7 +323,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     slot.batcher.wake(slot);
   }
 
-  /** The oldest sequence of the backlog that is not cancelled; cancelled ones are answered. */
+  /** The oldest sequence of the backlog that is not cancelled; cancelled ones get their responses. */
   #nextWaiting(): BacklogEntry | undefined {
     for (let entry = this.#backlog.shift(); entry !== undefined; entry = this.#backlog.shift()) {
       if (!entry.tasks[0]!.cancelled) return entry;

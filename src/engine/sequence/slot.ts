@@ -48,9 +48,9 @@ export interface SequenceBatcher {
   close(): void;
 }
 
-/** What the batchers ask and tell the scheduler. */
+/** What the batchers ask of the scheduler and report to it. */
 export interface SlotOwner {
-  /** One request makes a sequence, which is executed until it is answered. */
+  /** One request makes a sequence, which is executed until it has its final response. */
   readonly iterative: boolean;
   /** True while batchers must not start yet (start-delay.ts). */
   readonly held: boolean;
@@ -58,7 +58,7 @@ export interface SlotOwner {
   release(slot: Slot): void;
   /** A request of the slot's sequence was cancelled: the others are cancelled too and the slot is released. */
   cancelSequence(slot: Slot): void;
-  /** A request of an iterative sequence was answered finally. */
+  /** A request of an iterative sequence had its final response. */
   finished(slot: Slot, task: Task): void;
   /** A request of an iterative sequence is to be executed again. */
   rescheduled(slot: Slot, task: Task): void;

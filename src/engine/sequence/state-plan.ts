@@ -1,4 +1,4 @@
-/** Implicit states of a model as its configuration describes them (spec: runtime, section 3.8). */
+/** Implicit states of a model as its configuration describes them. */
 
 import type { Log } from '../../base/log.js';
 import type { InputPlan, ModelPlan } from '../../modelconfig/plan/model-plan.js';
@@ -23,7 +23,7 @@ export interface StatesPlan {
 
 /**
  * Compiles the states; undefined for a model without any. `data` is what their files hold, by input name; the others
- * begin with zeros (the original leaves a state without `initial_state` as the memory was).
+ * begin with zeros (Triton leaves a state without `initial_state` as the memory was).
  */
 export function compileStates(
   config: ModelConfig,

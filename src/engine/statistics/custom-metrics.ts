@@ -1,5 +1,5 @@
 /**
- * Metric families that models make themselves (spec: runtime, sections 7.5 and 8.8). Families and series are shared by
+ * Metric families that models make themselves. Families and series are shared by
  * name and by labels, and live as long as one user holds them.
  */
 import type {

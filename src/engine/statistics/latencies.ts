@@ -4,7 +4,7 @@ import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { LatencySummary } from './latency-summary.js';
 import { SeriesCounters } from './version-counters.js';
 
-/** Which latencies beside the counters are kept (spec: runtime, section 8.5). */
+/** Which latencies beside the counters are kept. */
 export interface LatencyOptions {
   /** Quantiles of the latency summaries; undefined = no summaries. */
   readonly summaryQuantiles?: readonly number[];

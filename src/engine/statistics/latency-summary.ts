@@ -1,6 +1,6 @@
 import type { SummaryValues } from '../../contract/statistics.js';
 
-/** Observations older than this no longer count for quantiles, in ms; the same window as the original's. */
+/** Observations older than this no longer count for quantiles, in ms; the same window as Triton's. */
 const WINDOW_MS = 60_000;
 const SLICES = 5;
 const SLICE_MS = WINDOW_MS / SLICES;

@@ -71,7 +71,7 @@ export class ModelStatistics {
     output.observe(Math.floor(outputNs / 1000));
   }
 
-  /** Counts a request that the response cache answered; times in ns. */
+  /** Counts a request whose response came from the response cache; times in ns. */
   recordCacheHit(requestNs: number, queueNs: number, lookupNs: number): void {
     this.successCount++;
     this.successNs += requestNs;
@@ -125,7 +125,7 @@ export class ModelStatistics {
     entry.outputNs += outputNs;
   }
 
-  /** The answer to a statistics call. */
+  /** What a statistics call reports. */
   snapshot(name: string, version: string): StatisticsAnswer {
     const executed = this.successCount - this.cacheHitCount;
     return {

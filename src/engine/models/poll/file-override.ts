@@ -11,7 +11,7 @@ const FILE_PREFIX = 'file:';
 
 /**
  * Writes the files of a load call into a temporary model directory, which stands in for the repository's. Throws the
- * server's texts for files that would leave the directory. The caller removes the directory.
+ * server's messages for files that would leave the directory. The caller removes the directory.
  */
 export async function writeFileOverride(parameters: LoadParameters): Promise<string> {
   if (parameters.config === undefined) {

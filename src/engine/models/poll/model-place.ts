@@ -7,9 +7,9 @@ export interface ModelPlace {
   readonly name: string;
   /** Path of its repository with --model-namespacing, else ''. */
   readonly namespace: string;
-  /** `<repository>/<model>`, or the folder of the files that came with a load call. */
+  /** `<repository>/<model>`, or the directory of the files that came with a load call. */
   readonly directory: string;
-  /** Where its files have to be fetched from; absent = `directory` is a folder of this machine. */
+  /** Where its files have to be fetched from; absent = `directory` is on this machine. */
   readonly remote?: RemoteRepository;
 }
 

@@ -8,16 +8,16 @@ import { type ModificationTimes, modificationTimes } from './modification-times.
 /** A model that was polled without a fault. */
 export interface Polled {
   readonly place: ModelPlace;
-  /** Folder of this machine that holds its files: `place.directory`, or where they were fetched to. */
+  /** Directory of this machine that holds its files: `place.directory`, or where they were fetched to. */
   readonly folder: string;
-  /** What tells whether it has changed since in its store; '' for a local model. */
+  /** Another one when it has changed in its store; '' for a local model. */
   readonly signature: string;
   readonly model: PolledModel;
   /** When its files changed last, as read before its configuration was. */
   readonly times: ModificationTimes;
   /** JSON that stood in for its configuration. */
   readonly override: string | undefined;
-  /** Its files came with a load call and lie in a folder that goes with them. */
+  /** Its files came with a load call and lie in a directory that goes with them. */
   readonly temporary: boolean;
   /** Asked for by its own name, not just because an ensemble needs it. */
   readonly asked: boolean;

@@ -1,4 +1,4 @@
-/** What the files of a model were like: what tells a modified model from one that is loaded already. */
+/** What the files of a model were like: shows whether a model was modified since it was loaded. */
 import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Log } from '../../../base/log.js';
@@ -37,8 +37,8 @@ export function isModified(before: ModificationTimes, after: ModificationTimes):
 const CONFIG_ENTRIES: ReadonlySet<string> = new Set(['config.pbtxt', 'configs']);
 
 /**
- * Tells of which versions the files are as they were, when the configuration alone may have changed: those whose own
- * folder is unchanged, and none when anything else of the model (labels, warm-up data) was touched, added or removed.
+ * Of which versions the files are as they were, when the configuration alone may have changed: those whose own
+ * directory is unchanged, and none when anything else of the model (labels, warm-up data) was touched, added or removed.
  */
 export function unchangedVersions(before: ModificationTimes, after: ModificationTimes): (version: string) => boolean {
   const isOther = (name: string): boolean => name !== '' && !CONFIG_ENTRIES.has(name) && !/^[0-9]+$/.test(name);

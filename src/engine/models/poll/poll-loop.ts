@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from '../../../base/clock.js';
 
-/** Looks at the repositories at once and then again and again (spec: model repository, section 8.1, mode poll). */
+/** Looks at the repositories at once and then again and again, in mode poll. */
 export class PollLoop {
   readonly #poll: () => Promise<void>;
   readonly #intervalMs: number;

@@ -15,7 +15,7 @@ export interface Listing {
   readonly complete: boolean;
 }
 
-/** The folders of models that a server was given (spec: model repository, sections 1.1 and 1.7). */
+/** The repositories that a server was given: every directory in one of them is a model. */
 export class Repositories {
   /** Sorted, each once. */
   readonly paths: readonly string[];
@@ -23,7 +23,7 @@ export class Repositories {
   readonly #remotes: ReadonlyMap<string, RemoteRepository>;
   readonly #namespacing: boolean;
   readonly #log: Log;
-  /** Hidden folders and dangling links that have been warned of. */
+  /** Hidden directories and dangling links that have been warned of. */
   readonly #warned = new Set<string>();
   /** What the last successful look at each local repository found. */
   readonly #lastNames = new Map<string, readonly string[]>();
@@ -41,7 +41,7 @@ export class Repositories {
     this.#log = options.log;
   }
 
-  /** Throws when there is none, or one is no directory that can be listed. */
+  /** Throws when there is none, or one is not a directory that can be listed. */
   static async open(options: EngineOptions): Promise<Repositories> {
     const paths = [...new Set(options.repositories)].sort(compareBytes);
     if (paths.length === 0) throw invalidArg('--model-repository must be specified');
@@ -166,7 +166,7 @@ export class Repositories {
     return remote === undefined ? place : { ...place, remote };
   }
 
-  /** Every folder is a model, hidden ones too: such a folder is seldom meant to be one. */
+  /** Every directory is a model, hidden ones too: such a directory is seldom meant to be one. */
   #warnOfHidden(path: string, name: string): void {
     const directory = joinPath(path, name);
     if (!(name.startsWith('.') || name === 'lost+found') || this.#warned.has(directory)) return;

@@ -8,7 +8,7 @@ import type { ModelTable } from './model-table.js';
 /** Faults that loading members cannot fix. */
 const PLACE_RULES: ReadonlySet<RuleName> = new Set(['ensemble-member-missing', 'ensemble-cycle']);
 
-/** The first fault in an ensemble's place among the models, whether they are loaded or not. */
+/** The first fault in how an ensemble stands among the models, whether they are loaded or not. */
 export function checkPlace(table: ModelTable, ensemble: ModelEntry): TritonError | undefined {
   return check(table, ensemble, (rule) => PLACE_RULES.has(rule));
 }

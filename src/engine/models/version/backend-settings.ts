@@ -2,7 +2,7 @@ import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../../modelconfig/complete/defaul
 import { DEFAULT_BACKEND_DIRECTORY } from '../../../repository/load/prepare-load.js';
 import type { EngineOptions } from '../../options/engine-options.js';
 
-/** Folder of the backends, as texts and tables show it. */
+/** Directory of the backends, as messages and tables show it. */
 export function backendDirectory(options: EngineOptions): string {
   return options.backendDirectory ?? DEFAULT_BACKEND_DIRECTORY;
 }

@@ -132,7 +132,7 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
     return this.#submit(request, onResponse);
   }
 
-  /** Like `submit`, for a step of an ensemble: also tells when the statistics have counted the request; `pace` slows it down. */
+  /** Like `submit`, for a step of an ensemble: `onCounted` is called when the statistics have counted the request; `pace` slows it down. */
   submitStep(request: InferenceRequest, onResponse: ResponseHandler, onCounted: StepCounted, pace?: Pace): Task {
     return this.#submit(request, onResponse, onCounted, pace);
   }
@@ -170,7 +170,7 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
     return task;
   }
 
-  /** Queues a request that is traced or that the log tells about. */
+  /** Queues a request that is traced or that the verbose log reports. */
   #enqueueWatched(task: Task): void {
     task.verbose?.enter('PENDING');
     try {

@@ -80,7 +80,7 @@ export async function closeInstances(instances: readonly ModelInstance[]): Promi
   for (const result of ended) if (result.status === 'rejected') throw result.reason;
 }
 
-/** Ends instances of a load that failed. What goes wrong is logged only: why the load failed is what is to be told. */
+/** Ends instances of a load that failed. What goes wrong is logged only: why the load failed is what is to be reported. */
 export async function discardInstances(instances: readonly ModelInstance[], log: Log): Promise<void> {
   try {
     await closeInstances(instances);

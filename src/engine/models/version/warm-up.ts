@@ -33,7 +33,7 @@ interface Sample {
   readonly requests: number;
   readonly runs: number;
   readonly inputs: readonly RequestInput[];
-  /** Tensors that are no inputs of the configuration: controls of sequences. */
+  /** Tensors that are not inputs of the configuration: controls of sequences. */
   readonly overrides: readonly Tensor[];
 }
 
