@@ -1,15 +1,14 @@
-import { nowNs } from '../../base/clock.js';
 import type { Pace } from '../../contract/backend.js';
 import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
-import type { Tensor } from '../../protocol/tensor.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
-import { adaptBatch } from './adapt-batch.js';
 import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
 import { EMPTY, Frame } from './frame.js';
 import type { Member } from './member.js';
+import { outputsOf, type RunMembers, stepInputs } from './run-tensors.js';
+import { RunTimes } from './run-times.js';
 import { type SequencePlace, sequenceParameters, sequencePlaceOf } from './sequence-parameters.js';
 import type { StepLimiter, WaitingStep } from './step-limiter.js';
 
@@ -30,27 +29,18 @@ export class EnsembleRun implements Pace {
   readonly #owner: EnsembleOwner;
   readonly #task: Task;
   readonly #outputs: readonly EnsembleOutput[];
-  /** By step; undefined for steps that this request does not need. */
-  readonly #members: readonly (Member | undefined)[];
-  readonly #onCounted = (inputNs: number, inferNs: number, outputNs: number) =>
-    this.#stepCounted(inputNs, inferNs, outputNs);
+  /** Its members by step; undefined for steps that this request does not need. */
+  readonly #run: RunMembers;
+  readonly #times: RunTimes;
   #inFlight = 0;
-  /** Requests of steps that their models have not counted yet. */
-  #uncounted = 0;
   #error: TritonError | undefined;
-  #answered = false;
-  #finished = false;
+  #responded = false;
   /** Called when no step waits for its turn any more. */
   #held: (() => void)[] | undefined;
   /** Requests of steps that are on their way. */
   readonly #steps = new Set<Task>();
   /** Steps that wait for their turn. */
   #waiting: Set<WaitingStep> | undefined;
-  #inputNs = 0;
-  #inferNs = 0;
-  #outputNs = 0;
-  readonly #beginNs = nowNs();
-  #endNs = 0;
 
   /** `members`: the model of each step that is to run; they stay loaded until the last response. */
   constructor(
@@ -62,7 +52,8 @@ export class EnsembleRun implements Pace {
     this.#owner = owner;
     this.#task = task;
     this.#outputs = outputs;
-    this.#members = members;
+    this.#run = { plan: owner.plan, members };
+    this.#times = new RunTimes(task, owner.statistics);
     task.onCancelled = () => this.#cancel();
     for (const member of members) member?.hold();
   }
@@ -102,7 +93,7 @@ export class EnsembleRun implements Pace {
     for (const tensor of added) {
       for (const step of consumers[tensor]!) {
         if (--frame.waiting[step.index]! > 0) continue;
-        const member = this.#members[step.index];
+        const member = this.#run.members[step.index];
         if (member !== undefined && this.#error === undefined) this.#launch(step, member, frame);
       }
     }
@@ -152,7 +143,7 @@ export class EnsembleRun implements Pace {
       const place = this.#placeFor(step, frame) ?? task;
       const request: InferenceRequest = {
         id: task.id,
-        inputs: this.#stepInputs(step, member, frame),
+        inputs: stepInputs(this.#run, step, member, frame),
         requestedOutputs: step.outputNames,
         parameters: task.parameters,
         correlationId: place.correlationId,
@@ -165,36 +156,17 @@ export class EnsembleRun implements Pace {
       const handle = member.submitStep(
         request,
         (response, final) => this.#stepResponded(handle, step, member, frame, response, final),
-        this.#onCounted,
+        this.#times.counted,
         paced ? this : undefined,
       );
       this.#steps.add(handle);
       this.#inFlight++;
-      this.#uncounted++;
+      this.#times.sent();
       return true;
     } catch (reason) {
       this.#fail(TritonError.from(reason));
       return false;
     }
-  }
-
-  #stepInputs(step: StepPlan, member: Member, frame: Frame): Tensor[] {
-    const inputs: Tensor[] = [];
-    for (const { name, tensor } of step.inputs) {
-      const value = frame.tensors[tensor];
-      if (value === undefined || value === EMPTY) continue;
-      const dims = member.plan.inputsByName.get(name)?.dims ?? [];
-      const shape = adaptBatch(value.shape, dims, this.#batches(tensor), member.maxBatchSize > 0);
-      inputs.push({ name, datatype: value.datatype, shape, data: value.data });
-    }
-    return inputs;
-  }
-
-  /** Whether the maker of a tensor batches. */
-  #batches(tensor: number): boolean {
-    const { plan } = this.#owner;
-    const producer = plan.producers[tensor];
-    return producer === undefined ? plan.batches : (this.#members[producer.index]?.maxBatchSize ?? 0) > 0;
   }
 
   #placeFor(step: StepPlan, frame: Frame): SequencePlace | undefined {
@@ -215,14 +187,14 @@ export class EnsembleRun implements Pace {
   ): void {
     if (final) this.#steps.delete(handle);
     try {
-      this.#answeredBy(step, member, origin, response, final);
+      this.#takeResponse(step, member, origin, response, final);
     } catch (reason) {
       this.#fail(TritonError.from(reason));
       this.#proceed(origin);
     }
   }
 
-  #answeredBy(
+  #takeResponse(
     step: StepPlan,
     member: Member,
     origin: Frame,
@@ -278,17 +250,20 @@ export class EnsembleRun implements Pace {
     const last = this.#inFlight === 0 && !task.finished;
     if (this.#error !== undefined) {
       if (!last) return;
-      this.#endNs = nowNs();
+      this.#times.responding();
       task.respond({ outputs: [], error: this.#error }, true);
       this.#finish();
     } else if (!frame.sent && this.#isComplete(frame)) {
       frame.sent = true;
-      this.#answered = true;
-      if (last) this.#endNs = nowNs();
-      task.respond({ outputs: this.#outputsOf(frame), parameters: sequenceParameters(this.#place(frame)) }, last);
+      this.#responded = true;
+      if (last) this.#times.responding();
+      task.respond(
+        { outputs: outputsOf(this.#run, this.#outputs, frame), parameters: sequenceParameters(this.#place(frame)) },
+        last,
+      );
       if (last) this.#finish();
     } else if (last) {
-      if (!this.#answered && !this.#owner.decoupled) {
+      if (!this.#responded && !this.#owner.decoupled) {
         this.#fail(
           invalidArg(
             `${requestPrefix(task.id)}unexpected deadlock, at least one output is not set while no more ensemble steps ` +
@@ -298,7 +273,7 @@ export class EnsembleRun implements Pace {
         this.#proceed(frame);
         return;
       }
-      this.#endNs = nowNs();
+      this.#times.responding();
       task.respond(undefined, true);
       this.#finish();
     }
@@ -308,18 +283,6 @@ export class EnsembleRun implements Pace {
     return this.#outputs.every(({ tensor }) => frame.tensors[tensor] !== undefined);
   }
 
-  #outputsOf(frame: Frame): Tensor[] {
-    const { plan } = this.#owner;
-    const outputs: Tensor[] = [];
-    for (const { name, tensor, dims } of this.#outputs) {
-      const value = frame.tensors[tensor];
-      if (value === undefined || value === EMPTY) continue;
-      const shape = adaptBatch(value.shape, dims, this.#batches(tensor), plan.batches);
-      outputs.push({ name, datatype: value.datatype, shape, data: value.data });
-    }
-    return outputs;
-  }
-
   /** The position in a sequence that the response reports: the last one that a step gave, else the request's. */
   #place(frame: Frame): SequencePlace {
     let place: SequencePlace | undefined;
@@ -327,34 +290,10 @@ export class EnsembleRun implements Pace {
     return place ?? this.#task;
   }
 
-  #stepCounted(inputNs: number, inferNs: number, outputNs: number): void {
-    this.#uncounted--;
-    this.#inputNs += inputNs;
-    this.#inferNs += inferNs;
-    this.#outputNs += outputNs;
-    if (this.#finished && this.#uncounted === 0) this.#count();
-  }
-
   #finish(): void {
-    this.#finished = true;
-    for (const member of this.#members) member?.release();
-    if (this.#uncounted === 0) this.#count();
-  }
-
-  /** After the response: the models of the last steps count their own requests first. */
-  #count(): void {
-    const task = this.#task;
-    const { statistics, decoupled } = this.#owner;
-    const requestNs = this.#endNs - task.startNs;
-    if (this.#error === undefined) {
-      const queueNs = this.#beginNs - task.startNs;
-      statistics.recordSuccess(task.batchSize, requestNs, queueNs, this.#inputNs, this.#inferNs, this.#outputNs);
-      statistics.recordExecution(task.batchSize, this.#inputNs, this.#inferNs, this.#outputNs);
-    } else {
-      // Triton counts the error's response and the request's end; a decoupled ensemble has the second only.
-      statistics.recordFailure('OTHER', requestNs);
-      if (!decoupled) statistics.recordFailure('OTHER', requestNs);
-    }
-    task.counted(this.#inputNs, this.#inferNs, this.#outputNs);
+    for (const member of this.#run.members) member?.release();
+    // Triton counts the error's response and the request's end; a decoupled ensemble has the second only.
+    const failures = this.#owner.decoupled ? 1 : 2;
+    this.#times.ended(this.#error === undefined ? 0 : failures);
   }
 }

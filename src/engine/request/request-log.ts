@@ -12,7 +12,11 @@ export type RequestState = 'INITIALIZED' | 'PENDING' | 'EXECUTING' | 'RELEASED' 
 
 let addresses = 0x10_0000;
 
-/** Stands for an address in memory: another number for each thing, in hexadecimal. */
+/**
+ * A number in hexadecimal, another one each time. It stands in the verbose log where Triton prints the address of an object
+ * in memory: this program has no such addresses, but records must be told apart by something (the buffer that is used and
+ * the one that is given back), and programs that read Triton's log find records of the same form.
+ */
 export function nextAddress(): string {
   addresses += 64;
   return addresses.toString(16);

@@ -157,7 +157,9 @@ export class Task implements ExecutionRequest, PendingRequest {
 
   respond(response: ExecutionResponse | undefined, final: boolean): void {
     if (this.finished) {
-      this.#owner.log.error(`model '${this.#owner.plan.name}' answered a request again after its final response`);
+      this.#owner.log.error(
+        `model '${this.#owner.plan.name}' sent another response to a request after its final response`,
+      );
       return;
     }
     if (response?.error !== undefined && !response.countsAsSuccess) this.failed = true;
@@ -168,7 +170,7 @@ export class Task implements ExecutionRequest, PendingRequest {
       firstResponse.observe(Math.floor((this.#owner.clock.nowNs() - this.startNs) / 1e6));
     }
     this.onResponse?.(response, final);
-    const answer = response === undefined ? undefined : this.#toAnswer(response);
+    const answer = response === undefined ? undefined : this.#toResponse(response);
     if (answer !== undefined) {
       this.trace?.tensors('TENSOR_BACKEND_OUTPUT', answer.outputs);
       this.verbose?.outputs(answer.outputs);
@@ -227,12 +229,14 @@ export class Task implements ExecutionRequest, PendingRequest {
     try {
       trace.end(this.#owner.clock.nowNs());
     } catch (reason) {
-      this.#notAnswered(reason);
+      this.#notDelivered(reason);
     }
   }
 
-  #notAnswered(reason: unknown): void {
-    this.#owner.log.error(`failed to answer a request of model '${this.#owner.plan.name}': ${String(reason)}`);
+  #notDelivered(reason: unknown): void {
+    this.#owner.log.error(
+      `failed to deliver a response to a request of model '${this.#owner.plan.name}': ${String(reason)}`,
+    );
   }
 
   #leaveQueue(): void {
@@ -240,7 +244,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     this.#owner.statistics.series.pending--;
   }
 
-  #toAnswer(response: ExecutionResponse): InferenceResponse {
+  #toResponse(response: ExecutionResponse): InferenceResponse {
     const { plan } = this.#owner;
     const { error } = response;
     const modelName = plan.name;
@@ -257,7 +261,7 @@ export class Task implements ExecutionRequest, PendingRequest {
     try {
       this.#handler(answer, final);
     } catch (reason) {
-      this.#notAnswered(reason);
+      this.#notDelivered(reason);
     }
     if (!final) return;
     this.onFinished?.();

@@ -1,4 +1,4 @@
-import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
+import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
@@ -9,10 +9,12 @@ import type { InstanceRunner } from '../schedule/instance-runner.js';
 import { type Scheduler, STOPPING_TEXT } from '../schedule/scheduler.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
+import { Alarm } from './alarm.js';
 import { Backlog, type BacklogEntry } from './backlog.js';
 import { DirectBatcher } from './direct-batcher.js';
 import { FreeSlots } from './free-slots.js';
 import { OldestBatcher } from './oldest-batcher.js';
+import { RetiredBatchers } from './retired-batchers.js';
 import { SequenceInputs } from './sequence-inputs.js';
 import {
   FORCED_END,
@@ -44,12 +46,6 @@ interface Active {
   lastUseNs: number;
 }
 
-interface Retired {
-  /** Slots whose sequences have not ended. */
-  held: number;
-  readonly unused: () => void;
-}
-
 /**
  * The sequence batcher: binds each sequence to a slot of one instance until it ends, is idle for too long or is
  * cancelled; sequences without a slot wait in a backlog.
@@ -66,19 +62,16 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   #runners: readonly InstanceRunner[];
   /** One for each instance. */
   #batchers: readonly SequenceBatcher[];
-  /** Batchers of instances that were taken out and still have sequences. */
-  readonly #retired = new Map<SequenceBatcher, Retired>();
+  readonly #retired: RetiredBatchers;
   readonly #free = new FreeSlots();
   /** Sequences that hold a slot and take further requests; the one that was not used for longest comes first. */
   readonly #active = new Map<SequenceId, Active>();
   readonly #backlog = new Backlog();
-  readonly #onTimer = () => this.#timerFired();
+  readonly #alarm: Alarm;
   #heldSlots = 0;
   #held: boolean;
   #lastId = 0n;
   #stopping = false;
-  #timer: Timer | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(parts: SequenceParts) {
     const { config, states, delay } = parts;
@@ -90,6 +83,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#held = delay.queued > 0 && config.oldest === undefined;
     this.#log = parts.log;
     this.#clock = parts.clock ?? SYSTEM_CLOCK;
+    this.#retired = new RetiredBatchers(this.#clock);
+    this.#alarm = new Alarm(this.#clock, () => this.#onTime());
     const inputs = new SequenceInputs(config, parts.plan, states, parts.log);
     const plan = states === undefined ? parts.plan : planWithStates(parts.plan, states);
     this.#makeBatcher = (runner) => this.#batcher(config, plan, runner, inputs);
@@ -138,7 +133,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
       this.#put(active.slot, task);
     } else if (waiting !== undefined) {
       this.#backlog.add(waiting, task);
-      this.#armTimer(waiting.deadlineNs);
+      this.#setAlarm(waiting.deadlineNs);
     } else {
       this.#begin(key, task);
     }
@@ -151,7 +146,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     this.#runners = runners;
     this.#batchers = runners.map((runner) => before.get(runner) ?? this.#makeBatcher(runner));
     for (const [runner, batcher] of before) {
-      if (!runners.includes(runner)) this.#retire(batcher, () => unused(runner));
+      if (runners.includes(runner)) continue;
+      const held = batcher.slots.length - this.#free.forget(batcher);
+      this.#retired.add(batcher, held, () => unused(runner));
     }
     this.#placeWaiting();
   }
@@ -162,8 +159,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   }
 
   close(): void {
-    this.#clock.clearTimer(this.#timer);
-    for (const batcher of [...this.#batchers, ...this.#retired.keys()]) batcher.close();
+    this.#alarm.close();
+    for (const batcher of this.#allBatchers()) batcher.close();
   }
 
   release(slot: Slot): void {
@@ -171,14 +168,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     slot.idTensor = undefined;
     if (slot.key !== undefined && this.#active.get(slot.key)?.slot === slot) this.#active.delete(slot.key);
     slot.key = undefined;
-    const retired = this.#retired.get(slot.batcher);
-    if (retired !== undefined) {
-      this.#heldSlots--;
-      retired.held--;
-      this.#endIfUnused(slot.batcher, retired);
-      return;
-    }
     this.#heldSlots--;
+    if (this.#retired.release(slot.batcher)) return;
     this.#free.add(slot);
     this.#placeWaiting();
   }
@@ -238,20 +229,8 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     return new OldestBatcher(parts, candidates > 0 ? candidates : options.maxBatchSize, options);
   }
 
-  #retire(batcher: SequenceBatcher, unused: () => void): void {
-    const retired = { held: batcher.slots.length - this.#free.forget(batcher), unused };
-    this.#retired.set(batcher, retired);
-    this.#endIfUnused(batcher, retired);
-  }
-
-  #endIfUnused(batcher: SequenceBatcher, { held, unused }: Retired): void {
-    if (held > 0) return;
-    this.#retired.delete(batcher);
-    // The slot's last request may just be on its way to the instance.
-    this.#clock.nextTurn(() => {
-      batcher.close();
-      unused();
-    });
+  #allBatchers(): readonly SequenceBatcher[] {
+    return [...this.#batchers, ...this.#retired.batchers()];
   }
 
   /** Requests of iterative sequences need no id: each is a sequence. */
@@ -284,7 +263,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
 
   #start(): void {
     this.#held = false;
-    for (const batcher of [...this.#batchers, ...this.#retired.keys()]) {
+    for (const batcher of this.#allBatchers()) {
       for (const slot of batcher.slots) batcher.wake(slot);
     }
   }
@@ -296,9 +275,9 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     const slot = this.#backlog.length > 0 ? undefined : this.#free.take(this.#batchers);
     if (slot === undefined) {
       const entry = this.#backlog.begin(task);
-      this.#armTimer(entry.deadlineNs);
+      this.#setAlarm(entry.deadlineNs);
       this.#watchRecovery();
-      this.#timer?.ref();
+      this.#alarm.keep();
       return;
     }
     this.#heldSlots++;
@@ -311,7 +290,7 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
     if (!open) return;
     const now = this.#clock.nowNs();
     this.#active.set(key, { slot, lastUseNs: now });
-    this.#armTimer(now + this.#idleNs);
+    this.#setAlarm(now + this.#idleNs);
   }
 
   #put(slot: Slot, task: Task): void {
@@ -355,32 +334,27 @@ export class SequenceScheduler implements Scheduler, SlotOwner {
   /** While sequences wait that only an instance which is not healthy has slots for: nobody says when it has recovered. */
   #watchRecovery(): void {
     if (this.#batchers.every(({ healthy }) => healthy)) return;
-    this.#armTimer(this.#clock.nowNs() + RECOVERY_NS);
+    this.#setAlarm(this.#clock.nowNs() + RECOVERY_NS);
   }
 
-  #armTimer(at: number): void {
-    if (at === 0 || at >= this.#timerAt) return;
-    this.#clock.clearTimer(this.#timer);
-    this.#timerAt = at;
-    this.#timer = this.#clock.setTimer(this.#onTimer, Math.max(1, Math.ceil((at - this.#clock.nowNs()) / 1e6)));
-    // Idle sequences alone do not keep a process alive; requests that wait for their slots do.
-    if (this.#backlog.length === 0) this.#timer.unref();
+  /** Idle sequences alone do not keep a process alive; requests that wait for their slots do. */
+  #setAlarm(at: number): void {
+    this.#alarm.set(at, this.#backlog.length > 0);
   }
 
-  #timerFired(): void {
-    this.#timerAt = Number.POSITIVE_INFINITY;
+  #onTime(): void {
     const now = this.#clock.nowNs();
     for (const entry of this.#backlog.takeExpired(now)) {
       const error = new TritonError('UNAVAILABLE', 'timeout of the corresponding sequence has been expired');
       for (const task of entry.tasks) task.reject(error, 'REJECTED');
     }
     this.#placeWaiting();
-    this.#armTimer(this.#backlog.nextDeadline);
+    this.#setAlarm(this.#backlog.nextDeadline);
     for (const [key, { slot, lastUseNs }] of this.#active) {
       const idleAt = lastUseNs + this.#idleNs;
       // The others were used later.
       if (idleAt > now) {
-        this.#armTimer(idleAt);
+        this.#setAlarm(idleAt);
         return;
       }
       this.#active.delete(key);

@@ -4,6 +4,13 @@ import type { FailureCounts, FailureReason } from '../../contract/statistics.js'
 import type { StatisticDuration, ModelStatistics as StatisticsAnswer } from '../../protocol/management.js';
 import { SeriesCounters } from './version-counters.js';
 
+/**
+ * What backends may report of their responses and their memory through Triton's C API, which those of this program do not
+ * do. Both are empty, but stand in every statistics call: Triton's JSON always has them, and clients read them unasked.
+ */
+const NO_RESPONSES: StatisticsAnswer['response_stats'] = new Map();
+const NO_MEMORY: StatisticsAnswer['memory_usage'] = [];
+
 interface BatchEntry {
   count: number;
   inputNs: number;
@@ -144,7 +151,7 @@ export class ModelStatistics {
         cache_hit: duration(this.cacheHitCount, this.cacheHitNs),
         cache_miss: duration(this.cacheMissCount, this.cacheMissNs),
       },
-      response_stats: new Map(),
+      response_stats: NO_RESPONSES,
       batch_stats: [...this.#batches]
         .sort(([a], [b]) => a - b)
         .map(([size, entry]) => ({
@@ -153,7 +160,7 @@ export class ModelStatistics {
           compute_infer: duration(entry.count, entry.inferNs),
           compute_output: duration(entry.count, entry.outputNs),
         })),
-      memory_usage: [],
+      memory_usage: NO_MEMORY,
     };
   }
 }

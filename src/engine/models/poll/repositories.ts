@@ -173,7 +173,7 @@ export class Repositories {
     this.#warned.add(directory);
     this.#log.warning(
       `the directory '${directory}' is taken for a model, as every directory of a model repository is, hidden ones too; ` +
-        'move it out of the repository if it is none',
+        'move it out of the repository if it is not one',
     );
   }
 }
