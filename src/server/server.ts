@@ -9,7 +9,6 @@ import { serveGrpcEndpoint } from './grpc/serve-grpc.js';
 import { serveHttp } from './http/serve-http.js';
 import type { Endpoint } from './listen/endpoint.js';
 import { ServerLog } from './log/server-log.js';
-import { logOptionNotes } from './log-option-notes.js';
 import { serveMetrics } from './metrics/serve-metrics.js';
 import { ServerMetrics } from './metrics/server-metrics.js';
 import { GRPC_MAX_MESSAGE_BYTES } from './options/grpc-options.js';
@@ -17,7 +16,7 @@ import type { ServerOptions } from './options/server-options.js';
 import { ServerSharedMemory } from './shared-memory/regions.js';
 import { isEmptyRepository, repositoryHint } from './start/repository-help.js';
 import { startEngine } from './start/start-engine.js';
-import { logEngineTables, logOptionTable } from './start/startup-tables.js';
+import { logEngineTables, logOptionNotes, logOptionTable } from './start/startup-tables.js';
 import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './stop/shutdown.js';
 import type { StopRequest } from './stop/stop-request.js';
 import { Tracer } from './trace/tracer.js';
@@ -29,7 +28,7 @@ export interface RunningServer {
   readonly engine: ServedEngine;
   readonly log: ServerLog;
   /**
-   * Stops in good order: accepts no more, answers everything accepted, unloads. Resolves to false when the exit timeout
+   * Stops in good order: accepts no more, responds to everything accepted, unloads. Resolves to false when the exit timeout
    * ran out before that. Further calls wait for the same stop.
    */
   stop(): Promise<boolean>;
@@ -181,7 +180,7 @@ function logEmptyRepositories(options: ServerOptions, log: ServerLog): void {
   }
 }
 
-/** gRPC, HTTP, metrics, in the original's order. When one cannot start, what was started ends again. */
+/** gRPC, HTTP, metrics, in Triton's order. When one cannot start, what was started ends again. */
 async function startEndpoints(
   context: ServerContext,
   engine: ServedEngine,

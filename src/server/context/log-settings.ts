@@ -43,14 +43,14 @@ export class LogSettingsStore {
     this.#log.settings.verboseLevel = level;
   }
 
-  /** False for a text that is no format. */
+  /** False for a string that does not name a format. */
   setFormat(format: string): boolean {
     if (!isLogFormat(format)) return false;
     this.#log.settings.format = format;
     return true;
   }
 
-  /** The answer to any attempt to set `log_file`. */
+  /** The error for any attempt to set `log_file`. */
   static fileRefused(): TritonError {
     return new TritonError('UNSUPPORTED', 'log file location can not be updated through network protocol');
   }

@@ -4,9 +4,9 @@ import type { BackendRow, ModelRow } from '../../engine/start-tables.js';
 import { TritonError } from '../../protocol/error.js';
 import type { IndexEntry } from '../../protocol/management.js';
 
-/** What the server needs of an engine besides answering requests: tables and an end in good order. */
+/** What the server needs of an engine besides serving requests: tables and an end in good order. */
 export interface ServedEngine extends InferenceEngine {
-  /** What went wrong while starting; the text that follows `creating server: `. */
+  /** What went wrong while starting; the message that follows `creating server: `. */
   readonly startError: TritonError | undefined;
   /** False when there is nothing to serve from: only the options are shown. */
   readonly hasRepository: boolean;
@@ -16,11 +16,11 @@ export interface ServedEngine extends InferenceEngine {
   beginPolling(): void;
   /** The first step of a stop: not ready any more, new sequences are refused, everything else goes on. */
   leave(): void;
-  /** Requests that are accepted and not answered. */
+  /** Requests that are accepted and wait for their response. */
   readonly inFlight: number;
   /** Sequences that have begun and not ended. */
   readonly liveSequences: number;
-  /** Answers what is in flight and unloads; rejects with INTERNAL when that takes longer. */
+  /** Responds to what is in flight and unloads; rejects with INTERNAL when that takes longer. */
   stop(graceMs: number): Promise<void>;
   /** Ends the process at once without aborting it. */
   exitNow(code: number): never;
@@ -115,7 +115,7 @@ export class UnavailableEngine implements ServedEngine {
   }
 }
 
-/** The answer to everything but health, metadata and settings. */
+/** The error for everything but health, metadata and settings. */
 function notReady(): TritonError {
   return new TritonError('UNAVAILABLE', 'Server not ready');
 }

@@ -7,7 +7,7 @@ export interface ServerMetadata {
   readonly extensions: readonly string[];
 }
 
-/** Extensions in the original's order. `generate` and `sequence(string_id)` exist but are not listed there either. */
+/** Extensions in Triton's order. `generate` and `sequence(string_id)` exist but are not listed there either. */
 export const EXTENSIONS: readonly string[] = [
   'classification',
   'sequence',

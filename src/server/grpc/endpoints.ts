@@ -56,7 +56,7 @@ const REFLECTION: readonly GrpcEndpoint[] = REFLECTION_PATHS.map((method) => ({
   handler: serverReflection,
 }));
 
-/** Every method of a server by its full path, restrictions applied, and what a stop has to tell them. */
+/** Every method of a server by its full path, restrictions applied, and what a stop has to do about their streams. */
 export interface GrpcMethods {
   readonly byPath: ReadonlyMap<string, GrpcMethod>;
   /** Streams take no more requests, and end when nothing of theirs is in flight. */

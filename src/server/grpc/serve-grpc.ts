@@ -5,10 +5,10 @@ import { Endpoint } from '../listen/endpoint.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../options/grpc-options.js';
 import { grpcMethods } from './endpoints.js';
 
-/** The gRPC endpoint and what must be told to its streams before it stops. */
+/** The gRPC endpoint, and what has to be done about its streams before it stops. */
 export interface GrpcEndpoint {
   readonly endpoint: Endpoint;
-  /** Open inference streams take no more requests and end when theirs are answered. */
+  /** Open inference streams take no more requests and end when theirs are complete. */
   endStreams(): void;
 }
 

@@ -1,9 +1,7 @@
-import { nowNs } from '../../base/clock.js';
-import { cutText } from '../../transport/cut-text.js';
 import type { Http1Handler, Http1Request } from '../../transport/http1/http1-api.js';
-import { serveHttp1 } from '../../transport/http1/serve-http1.js';
 import type { ServerContext } from '../context/server-context.js';
-import { Endpoint, type ServeSocket } from '../listen/endpoint.js';
+import { Endpoint } from '../listen/endpoint.js';
+import { httpSocket } from '../listen/http-socket.js';
 import { ENDPOINTS } from './endpoints.js';
 import { withCors } from './message/cors.js';
 import { errorBody, JSON_HEADERS, NO_HEADERS, sendError } from './message/respond.js';
@@ -12,13 +10,13 @@ import { Router } from './route/router.js';
 
 const NOT_FOUND = errorBody('Not Found');
 const NOT_ALLOWED = errorBody('Method Not Allowed');
-/** Numbers that the original's verbose log shows for methods; those it does not know are 16. */
+/** Numbers that Triton's verbose log shows for methods (htp_method of libevhtp); methods that it does not know are 16. */
 const METHOD_NUMBERS =
   'GET HEAD POST PUT DELETE MKCOL COPY MOVE OPTIONS PROPFIND PROPPATCH LOCK UNLOCK TRACE CONNECT PATCH'.split(' ');
 
 /**
- * A request that was under way to an idle connection when a stop began arrives within this time, is answered, and its
- * answer says that the connection closes.
+ * A request that was under way to an idle connection when a stop began arrives within this time, gets its
+ * response, and that says that the connection closes.
  */
 const IDLE_GRACE_MS = 250;
 
@@ -32,40 +30,6 @@ export function serveHttp(context: ServerContext): Promise<Endpoint> {
     security: http.tls,
     idleGraceMs: IDLE_GRACE_MS,
   });
-}
-
-/** Serves a socket with a handler; answers given while the endpoint stops close their connection. */
-export function httpSocket(
-  handler: Http1Handler,
-  context: Pick<ServerContext, 'log' | 'tracer' | 'budgets' | 'options'>,
-): ServeSocket {
-  const { http } = context.options;
-  const options = {
-    onHandlerError: (error: unknown) =>
-      context.log.error(cutText(`HTTP handler failed: ${String((error as Error)?.stack)}`)),
-    stallTimeoutMs: http.clientTimeoutSeconds * 1000,
-    halfClose: http.halfClose,
-    requireHost: true,
-    requestBudget: context.budgets.requests,
-    responseBudget: context.budgets.responses,
-    receiveClock: {
-      get enabled() {
-        return context.tracer.active;
-      },
-      nowNs,
-    },
-  };
-  return (socket, endpoint) => {
-    const connection = serveHttp1(
-      socket,
-      (request, reply) => {
-        if (endpoint.stopping) connection.shutdown();
-        handler(request, reply);
-      },
-      options,
-    );
-    return connection;
-  };
 }
 
 /** Looks the endpoint up, checks its restriction and the method, then calls the handler, in this order. */

@@ -9,7 +9,7 @@ import { type DecodedInferRequest, formOf, type OutputForm } from './output-form
 /** An output in the form that the client asked for. */
 export interface FormedOutput {
   readonly form: OutputForm;
-  /** What the response tells: name, datatype and shape. */
+  /** What the response says of it: name, datatype and shape. */
   readonly tensor: Tensor;
   /** What the response carries; undefined when the data went to shared memory. */
   readonly data: Uint8Array | undefined;

@@ -45,7 +45,7 @@ export interface CallClient {
   /** Value of a header or metadata key (lower case). */
   header(name: string): string | undefined;
   headers(): Iterable<readonly [name: string, value: string]>;
-  /** The engine counts so many bytes of the message from now on. */
+  /** The engine counts these bytes of the message from now on. */
   handOver(bytes: number): void;
   /** Calls `listener` once when nobody waits for the responses any more. */
   onGone(listener: () => void): void;
@@ -104,7 +104,7 @@ export class InferenceCall<Trace extends CallTrace> {
   }
 
   /**
-   * Submits the decoded request; `onResponse` gets what the model answers. When this throws (INVALID_ARG, UNAVAILABLE, ...),
+   * Submits the decoded request; `onResponse` gets the responses. When this throws (INVALID_ARG, UNAVAILABLE, ...),
    * what the request held is given back.
    */
   submit(submission: Submission, client: CallClient, onResponse: ResponseHandler): void {

@@ -16,7 +16,7 @@ export interface DecodedInferRequest {
   /** Forms of the listed outputs by name; outputs not listed use `defaultForm`. */
   readonly forms: ReadonlyMap<string, OutputForm>;
   readonly defaultForm: OutputForm;
-  /** What the request uses of shared memory; whoever decoded it has to release it after the last response. */
+  /** What the request uses of shared memory; to be released after the last response by the code that decoded it. */
   readonly sharedMemory?: RegionLease;
 }
 

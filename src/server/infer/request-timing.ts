@@ -1,4 +1,4 @@
-/** The times of one request, told with its answer when the client asks for them. The original has nothing like it. */
+/** The times of one request, sent with its response when the client asks for them. Triton has nothing like it. */
 import { nowNs } from '../../base/clock.js';
 import type { EngineEvent, RequestTrace, TensorActivity } from '../../contract/request-trace.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
@@ -16,9 +16,9 @@ const STRETCHES: readonly (readonly [name: string, from: EngineEvent, to: Engine
 ];
 
 /**
- * Listens to the engine's reports, hands them on to the request's trace where it has one, and holds the answer back until
- * all times are known, which is right after the response. An answer out of the cache and an ensemble have no execution
- * of their own: only their total is told.
+ * Listens to the engine's reports, hands them on to the request's trace where it has one, and holds the response back until
+ * all times are known, which is right after the response. A response out of the cache and an ensemble have no execution
+ * of their own: only their total is sent.
  */
 export class RequestTiming implements RequestTrace {
   readonly #trace: RequestTrace | undefined;

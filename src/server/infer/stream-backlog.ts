@@ -1,19 +1,19 @@
 import { TritonError } from '../../protocol/error.js';
 
 /**
- * What waits for a client that reads its stream slower than the model answers. The original keeps all of it, whatever it
+ * What waits for a client that reads its stream slower than the model responds. Triton keeps all of it, whatever it
  * grows to; here a stream ends when more than `--stream-max-backlog` bytes wait.
  */
 export class StreamBacklog {
   readonly #limit: number;
   #waiting = 0;
 
-  /** `limit` in bytes; 0 = none. */
+  /** `limit` in bytes; 0 = no limit. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Nothing waits: whoever adds now has to see to it that `clear` is called. */
+  /** Nothing waits: the caller of `add` has to see to it that `clear` is called. */
   get empty(): boolean {
     return this.#waiting === 0;
   }

@@ -65,7 +65,7 @@ export class Endpoint {
   }
 
   /**
-   * Starts to listen. Rejects with UNAVAILABLE and the original's text when the address is taken or cannot be had.
+   * Starts to listen. Rejects with UNAVAILABLE and Triton's message when the address is taken or cannot be used.
    */
   static listen(
     options: EndpointOptions & { readonly reusePort?: boolean },
@@ -90,7 +90,7 @@ export class Endpoint {
     });
   }
 
-  /** True once a stop has begun: what is answered now should close its connection. */
+  /** True once a stop has begun: a response that is sent now should close its connection. */
   get stopping(): boolean {
     return this.#stopping;
   }
@@ -99,7 +99,7 @@ export class Endpoint {
     return this.#connections.size;
   }
 
-  /** Requests being answered, on all connections. */
+  /** Requests that wait for their response, on all connections. */
   get inFlight(): number {
     let count = 0;
     for (const connection of this.#connections) count += connection.inFlight;

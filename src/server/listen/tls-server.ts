@@ -5,8 +5,8 @@ import { invalidArg } from '../../protocol/error.js';
 import type { ServerTlsOptions } from '../options/tls-options.js';
 
 /**
- * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): whoever
- * records a connection cannot read it later with the server's key.
+ * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): a recorded
+ * connection cannot be read later with the server's key.
  */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',

@@ -1,4 +1,4 @@
-/** The original's two formats of log records. */
+/** The two formats of log records, as Triton has them. */
 
 /** Level letter of a record. Verbose records are shown as I. */
 export type LogLevel = 'I' | 'W' | 'E';
@@ -6,7 +6,7 @@ export type LogLevel = 'I' | 'W' | 'E';
 /** `default` = `I0624 10:00:00.123456 1 file:line] `, `ISO8601` = `2026-06-24T10:00:00Z I 1 file:line] `. Both in UTC. */
 export type LogFormat = 'default' | 'ISO8601';
 
-/** True when the text names a log format (exact and case-sensitive). */
+/** True when the string names a log format (exact and case-sensitive). */
 export function isLogFormat(text: string): text is LogFormat {
   return text === 'default' || text === 'ISO8601';
 }

@@ -32,7 +32,7 @@ function columnWidths(rows: readonly (readonly string[])[], columns: number, wid
 
 function renderRow(row: readonly string[], widths: readonly number[]): string {
   const cells = row.map((cell, column) => wrap(cell, Math.max(widths[column] as number, 1)));
-  // Cells that wrap add their lines up instead of standing side by side: the original's tables end rows with empty lines.
+  // Cells that wrap add their lines up instead of standing side by side: Triton's tables end rows with empty lines.
   let height = 1;
   for (const { length } of cells) if (length > height) height += length - 1;
   let text = '';

@@ -1,7 +1,7 @@
 import type { CustomFamily, CustomSeries, MetricKind } from '../../contract/metrics.js';
 import { formatValue, histogramSeries, labelText } from './exposition.js';
 
-/** Text of the families of a kind that models made (spec: runtime, section 8.8); those without series are left out. */
+/** The families of a kind that models made, in the text format; those without series are left out. */
 export function customFamilies(families: readonly CustomFamily[], wanted: MetricKind): string {
   let text = '';
   for (const { name, description, kind, series } of families) {

@@ -1,4 +1,4 @@
-/** The text format of Prometheus as the original writes it (spec: runtime, section 8.1). */
+/** The text format of Prometheus, as Triton writes it. */
 import { formatG } from '../../base/format-g.js';
 import type { SummaryValues } from '../../contract/statistics.js';
 
@@ -8,7 +8,7 @@ export type Sample = readonly [labels: string, value: number];
 /** Kinds of families that occur. */
 export type FamilyType = 'counter' | 'gauge' | 'histogram' | 'summary';
 
-/** HELP, TYPE and the samples of a family (or its series as text); nothing at all for a family without any. */
+/** HELP, TYPE and the samples of a family (or its series as a string); nothing at all for a family without any. */
 export function familyText(name: string, type: FamilyType, help: string, series: readonly Sample[] | string): string {
   if (series.length === 0) return '';
   let text = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { MAX_TIMER_MS } from '../../base/clock.js';
 
-/** Use of CPU and memory, renewed twice per interval; 0 before the first renewal (spec: runtime, section 8.3). */
+/** Use of CPU and memory, renewed twice per interval; 0 before the first renewal. */
 export class MachineGauges {
   utilization = 0;
   memoryTotalBytes = 0;

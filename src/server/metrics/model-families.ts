@@ -17,7 +17,7 @@ export interface ModelFamily {
   readonly value: (counters: LoadedCounters) => number;
 }
 
-/** In the original's order (spec: runtime, section 8.3). */
+/** In Triton's order. */
 export const COUNTERS: readonly ModelFamily[] = [
   {
     name: 'nv_inference_request_success',
@@ -106,7 +106,7 @@ export const COUNTERS: readonly ModelFamily[] = [
   },
 ];
 
-/** In the original's order. */
+/** In Triton's order. */
 export const GAUGES: readonly ModelFamily[] = [
   {
     name: 'nv_inference_pending_request_count',
@@ -131,7 +131,7 @@ export interface SummaryFamily {
   readonly cache?: boolean;
 }
 
-/** In the original's order. */
+/** In Triton's order. */
 export const SUMMARIES: readonly SummaryFamily[] = [
   {
     name: 'nv_inference_request_summary_us',

@@ -1,13 +1,13 @@
 import type { ServerContext } from '../context/server-context.js';
 import { errorBody, JSON_HEADERS } from '../http/message/respond.js';
-import { httpSocket } from '../http/serve-http.js';
 import { Endpoint } from '../listen/endpoint.js';
+import { httpSocket } from '../listen/http-socket.js';
 import type { ServerMetrics } from './server-metrics.js';
 
 const HEADERS = [['Content-Type', 'text/plain; charset=utf-8']] as const;
 const NOT_ALLOWED = errorBody('Method Not Allowed');
 
-/** Starts the metrics endpoint: every path but /metrics answers 200 without a body (spec: wire protocol, 2.11). */
+/** Starts the metrics endpoint: every path but /metrics gets 200 without a body, as from Triton. */
 export function serveMetrics(context: ServerContext, metrics: ServerMetrics): Promise<Endpoint> {
   return Endpoint.listen(
     context.options.metrics,

@@ -22,7 +22,7 @@ export interface ServerLosses {
 
 const NO_LOSSES: ServerLosses = { logRecords: 0, requests: 0 };
 
-/** Everything that /metrics shows, as text on demand. */
+/** Everything that /metrics shows, written when it is asked for. */
 export class ServerMetrics {
   readonly #engine: Pick<InferenceEngine, 'metrics' | 'customMetrics'>;
   readonly #options: MetricsOptions;
@@ -80,7 +80,7 @@ export class ServerMetrics {
     this.#machine?.stop();
   }
 
-  /** With counter_latencies=false the counters exist but stay at 0, as in the original (spec: runtime, section 8.5). */
+  /** With counter_latencies=false the counters exist but stay at 0, as in Triton. */
   #modelFamily(family: ModelFamily, all: readonly ModelMetrics[], counting: boolean): string {
     const samples: Sample[] = [];
     for (const model of all) {

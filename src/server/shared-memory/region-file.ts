@@ -16,7 +16,7 @@ export class RegionFile {
   readonly #key: string;
   /** -1 once closed: descriptors are used again by others. */
   #fd: number;
-  /** What tells the object from another one that has its key later. */
+  /** What distinguishes the object from another one that has its key later. */
   readonly #identity: Pick<Stats, 'dev' | 'ino'>;
   /** Regions that use it. */
   #holders = 1;
@@ -50,7 +50,7 @@ export class RegionFile {
 
   /**
    * Opens the object of a key as `shm_open(key, O_RDWR)` would: leading slashes do not count, a name with a slash inside
-   * is no object, links are not followed. Throws INTERNAL with the original's texts. Creates nothing.
+   * does not name an object, links are not followed. Throws INTERNAL with Triton's messages. Creates nothing.
    */
   static open(key: string): RegionFile {
     const file = sharedMemoryPath(key);

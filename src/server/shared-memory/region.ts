@@ -10,7 +10,7 @@ export class Region implements RegionStatus {
   readonly file: RegionFile;
   /** Where the region begins in the object. */
   readonly start: number;
-  /** Requests that are not answered yet. */
+  /** Requests that wait for their last response. */
   uses = 0;
   /** Goes when the last use ends. */
   leaving = false;

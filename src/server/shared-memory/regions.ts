@@ -1,4 +1,4 @@
-/** Registered shared memory (spec: wire protocol, section 9). */
+/** Registered shared memory. */
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
 import { sharedMemoryName } from '../../protocol/shared-memory-path.js';
@@ -18,9 +18,9 @@ export interface RegionStatus {
   readonly byteSize: bigint;
 }
 
-/** Keys of the Python backend's own memory in the original, which clients may not use. */
+/** Keys of the Python backend's own memory in Triton, which clients may not use. */
 const RESERVED_PREFIX = 'triton_python_backend_shm_region_';
-/** Regions that clients may register at a time, where nothing else is set. */
+/** Regions that clients may register at a time, where no other limit is set. */
 export const DEFAULT_SHARED_MEMORY_REGIONS = 16_384;
 /** Objects are mapped from the beginning of a page on. */
 const PAGE_BYTES = 4096n;
@@ -59,7 +59,7 @@ export class ServerSharedMemory implements SharedMemoryRegions {
     }
   }
 
-  /** Registers a range of a shared memory object. Throws the original's errors in its order. */
+  /** Registers a range of a shared memory object. Throws Triton's errors in its order. */
   register({ name, key, offset, byteSize }: RegionStatus): void {
     const cannot = `cannot register shared memory region '${name}'`;
     const object = sharedMemoryName(key);
@@ -80,7 +80,7 @@ export class ServerSharedMemory implements SharedMemoryRegions {
       this.#close(object, file);
       throw invalidArg(`${failed} invalid args`);
     }
-    // What mmap refuses; the text has no blank there.
+    // What mmap refuses; Triton's message has no blank there.
     if (byteSize === 0n || offset % PAGE_BYTES !== 0n) {
       this.#close(object, file);
       throw invalidArg(`${failed} unable to process address spaceInvalid argument`);
@@ -88,7 +88,7 @@ export class ServerSharedMemory implements SharedMemoryRegions {
     this.#regions.set(name, new Region({ name, key, offset, byteSize }, file));
   }
 
-  /** Always refuses, as the original does where no GPU can open the handle. Throws the original's errors in its order. */
+  /** Always refuses, as Triton does where no GPU can open the handle. Throws Triton's errors in its order. */
   registerCuda(name: string): never {
     this.#checkNew(name);
     throw invalidArg('failed to register shared memory region: invalid args');
@@ -114,8 +114,8 @@ export class ServerSharedMemory implements SharedMemoryRegions {
   }
 
   /**
-   * Forgets a region, or all of a kind for ''. One that requests use stays until the last of them is answered. Unknown
-   * names and those of the other kind are no error.
+   * Forgets a region, or all of a kind for ''. One that requests use stays until the last of them has its response. Unknown
+   * names and those of the other kind are not an error.
    */
   unregister(kind: SharedMemoryKind, name: string): void {
     if (kind === 'cuda') return;

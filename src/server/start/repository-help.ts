@@ -3,7 +3,7 @@ import path from 'node:path';
 
 /**
  * A second sentence for a repository path that is probably not the one that was meant: nothing there, a file, one
- * model's folder, a version's folder, or a folder above repositories. Undefined when the path looks like a repository.
+ * model's directory, a version's directory, or a directory above repositories. Undefined when the path looks like a repository.
  */
 export function repositoryHint(repository: string): string | undefined {
   if (/^[a-z][a-z0-9]*:\/\//.test(repository)) return undefined;
@@ -29,7 +29,7 @@ export function repositoryHint(repository: string): string | undefined {
   );
 }
 
-/** True when a repository holds no folder at all, so that a server on it would have no models. */
+/** True when a repository holds no directory at all, so that a server on it would have no models. */
 export function isEmptyRepository(repository: string): boolean {
   const entries = list(repository);
   return entries !== undefined && !entries.some((entry) => entry.isDirectory());
@@ -52,7 +52,7 @@ function looksLikeRepository(folder: string): boolean {
   return childFolders(folder).some(looksLikeModel);
 }
 
-/** A configuration, or a version folder with a model file in it. */
+/** A configuration, or a version's directory with a model file in it. */
 function looksLikeModel(folder: string): boolean {
   const entries = list(folder) ?? [];
   if (entries.some((entry) => entry.name === 'config.pbtxt')) return true;
@@ -71,7 +71,7 @@ function childFolders(folder: string): string[] {
   return entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(folder, entry.name));
 }
 
-/** The folder above, in the form in which the path was given. */
+/** The directory above, in the form in which the path was given. */
 function above(folder: string): string {
   const parent = path.join(folder, '..');
   return parent === '' ? '.' : parent;

@@ -3,7 +3,7 @@ import type { ServerMetadata } from '../context/server-metadata.js';
 import type { ServerLog } from '../log/server-log.js';
 import type { ServerOptions } from '../options/server-options.js';
 
-/** Agents, backends and models: shown when an engine could be made (spec: model repositories, section 8.7). */
+/** Agents, backends and models: shown when an engine could be made. */
 export function logEngineTables(log: ServerLog, engine: ServedEngine): void {
   log.table(['Repository Agent', 'Path'], []);
   const backends = engine.backendRows().map(({ name, path, config }) => [name, path, config]);
@@ -39,4 +39,10 @@ export function logOptionTable(log: ServerLog, options: ServerOptions, metadata:
       ['cache_enabled', bit(backends.cacheConfig.length > 0)],
     ],
   );
+}
+
+/** Says what was wrong with options that were taken all the same, and which of them change nothing here. */
+export function logOptionNotes(options: ServerOptions, log: ServerLog): void {
+  for (const fault of options.metrics.quantileFaults) log.error(fault);
+  for (const note of options.notes) log.info(note);
 }

@@ -4,7 +4,7 @@ import type { ServedEngine } from '../context/served-engine.js';
 import type { Endpoint } from '../listen/endpoint.js';
 import type { ServerLog } from '../log/server-log.js';
 
-/** What the engine is left of the exit timeout, in ms; a third of it where that is less. */
+/** What is left to the engine of the exit timeout, in ms; a third of it where that is less. */
 const ENGINE_SHARE_MS = 5000;
 
 const EXPIRED = 'Exit timeout expired. Exiting immediately.';
@@ -17,14 +17,14 @@ export interface StoppingEndpoints {
   readonly http: Endpoint | undefined;
   readonly grpc: Endpoint | undefined;
   readonly metrics: Endpoint | undefined;
-  /** Open inference streams take no more requests and end when theirs are answered. */
+  /** Open inference streams take no more requests and end when theirs are complete. */
   endStreams(): void;
 }
 
 /** The time that a stop may take, counted down for all its phases together. */
 export class CountDown {
   readonly #end: number;
-  /** What the engine is left of it to end its models, in ms, whatever connections do. */
+  /** What is left to the engine of it to end its models, in ms, whatever connections do. */
   readonly engineShareMs: number;
 
   constructor(seconds: number) {
@@ -74,8 +74,8 @@ export async function finishSequences(
 }
 
 /**
- * Ends the endpoints: no new connections, answers to everything accepted, then whatever is left is cut. Resolves to false
- * when that cut requests off which the engine had not answered.
+ * Ends the endpoints: no new connections, responses to everything accepted, then what is left is cut. Resolves to false
+ * when that cut requests off to which the engine had not responded.
  */
 export async function stopEndpoints(
   endpoints: StoppingEndpoints,

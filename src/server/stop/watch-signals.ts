@@ -39,7 +39,7 @@ export function watchSignals(request: StopRequest): { readonly first: NodeJS.Sig
   process.on('SIGTERM', onSignal);
   // A terminal that goes away ends the server as ever, but nothing stays behind. Under nohup it does not.
   if (!ignoresHangup()) process.on('SIGHUP', endBySignal);
-  // Node would open a debugger on a local port, which runs the code of whoever connects; log rotation sends this signal, too.
+  // Node would open a debugger on a local port, which runs the code of every client that connects; log rotation sends this signal, too.
   process.on('SIGUSR1', () => {});
   process.on('uncaughtException', (reason) => {
     processOutputs().stderr.write(`${reason instanceof Error ? reason.stack : String(reason)}\n`);
@@ -48,7 +48,7 @@ export function watchSignals(request: StopRequest): { readonly first: NodeJS.Sig
   return seen;
 }
 
-/** True when whoever started the process had it ignore SIGHUP, which a handler would undo. */
+/** True when the process was started so that it ignores SIGHUP, which a handler would undo. */
 function ignoresHangup(): boolean {
   try {
     const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '1';

@@ -8,7 +8,7 @@ import type { TraceSetting } from './trace-setting.js';
 export type NextTraceId = () => number;
 
 /**
- * A traced request with all requests that it causes, as text for the trace file. The text is complete when everybody who
+ * A traced request with all requests that it causes, as JSON for the trace file. It is complete when everybody who
  * reports has ended; then traces of caused requests stand before those that caused them.
  */
 export class FileTrace implements FrontTrace {

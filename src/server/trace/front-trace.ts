@@ -16,10 +16,10 @@ export type FrontEvent =
 export interface FrontTrace {
   /** Goes with the request into the engine. */
   readonly request: RequestTrace;
-  /** Times are ns of engine/clock.ts. */
+  /** Times are ns of base/clock.ts. */
   event(name: FrontEvent, ns: number): void;
   /** Like `event`, but stands behind everything that the engine reports. */
   lateEvent(name: FrontEvent, ns: number): void;
-  /** The answer was sent, or there is none. Once only. */
+  /** The response was sent, or there is none. Once only. */
   end(): void;
 }

@@ -17,7 +17,7 @@ export interface OtelSink {
 }
 
 /**
- * A traced request as spans (spec: runtime, section 9.3): `InferRequest` around all, under it one with the model's name,
+ * A traced request as spans: `InferRequest` around all, under it one with the model's name,
  * under that one `compute`; requests that it causes stand under the model's. Timestamps are events of the spans.
  */
 export class OtelTrace implements FrontTrace {

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js';
 import type { OtelOptions } from '../options/otel-options.js';
 import { attributeList } from './span.js';
 
-/** A collector that does not answer is given up after this time, in ms (OpenTelemetry's default). */
+/** A collector that does not respond is given up after this time, in ms (OpenTelemetry's default). */
 const TIMEOUT_MS = 10_000;
 /** How long the end of the server may wait for the last spans, in ms. */
 const CLOSE_MS = 5000;

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { AttributeValue } from '../options/otel-options.js';
 import type { SpanContext } from './trace-context.js';
 
-/** Nanoseconds between the epoch and the zero of engine/clock.ts. */
+/** Nanoseconds between the epoch and the zero of base/clock.ts. */
 const EPOCH_NS =
   BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)) * 1000n - process.hrtime.bigint();
 
-/** A span in OTLP's JSON form while it is being made. Times are ns of engine/clock.ts. */
+/** A span in OTLP's JSON form while it is being made. Times are ns of base/clock.ts. */
 export class Span implements SpanContext {
   readonly traceId: string;
   readonly spanId = randomBytes(8).toString('hex');
@@ -44,7 +44,7 @@ export class Span implements SpanContext {
       ...(this.state === '' ? {} : { traceState: this.state }),
       ...(this.#parentId === '' ? {} : { parentSpanId: this.#parentId }),
       name: this.#name,
-      kind: 2, // SERVER, as the original says of all its spans
+      kind: 2, // SERVER, as Triton says of all its spans
       startTimeUnixNano: epochTime(this.#startNs),
       endTimeUnixNano: epochTime(ns),
       ...(this.#attributes.length === 0 ? {} : { attributes: attributeList(this.#attributes) }),

@@ -4,7 +4,7 @@ import { tensorStrings, tensorValues } from '../../protocol/tensor-values.js';
 
 /**
  * The elements of a tensor as traces show them: separated by commas, numbers with six significant digits where they have
- * fractions, BYTES in quotes, nothing for 16-bit floating point numbers (spec: runtime, section 9.3).
+ * fractions, BYTES in quotes, nothing for 16-bit floating point numbers.
  */
 export function tensorText(tensor: Tensor): string {
   switch (tensor.datatype) {

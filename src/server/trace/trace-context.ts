@@ -1,4 +1,4 @@
-/** Place of a span in a distributed trace, as W3C Trace Context has it. Ids are lower-case hexadecimal. */
+/** Position of a span in a distributed trace, as W3C Trace Context has it. Ids are lower-case hexadecimal. */
 export interface SpanContext {
   /** 32 digits. */
   readonly traceId: string;

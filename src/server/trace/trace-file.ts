@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.js';
 /** A pipe as the trace file never blocks: it has a reader and room, or it fails. */
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
 
-/** The trace file and its numbered companions (spec: runtime, section 9.3). */
+/** The trace file, and the numbered files beside it: each is a JSON array of traces. */
 export class TraceFile {
   readonly path: string;
   readonly #log: Log;

@@ -7,7 +7,7 @@ export type TraceLevel = 'TIMESTAMPS' | 'TENSORS';
 export interface TraceValues {
   /** Empty = OFF. */
   readonly level: readonly TraceLevel[];
-  /** Every so manieth request is traced; 0 = only those that come with a context. */
+  /** Every N-th request is traced; 0 = only those that come with a context. */
   readonly rate: number;
   /** How many are still to be traced; -1 = no limit. */
   readonly count: number;
@@ -15,7 +15,7 @@ export interface TraceValues {
   readonly logFrequency: number;
 }
 
-/** Text that is kept before it goes to the file, where nothing but the size decides when. */
+/** Characters that are kept before it goes to the file, where nothing but the size decides when. */
 const KEPT_CHARACTERS = 1 << 20;
 
 /**
@@ -86,7 +86,7 @@ export class TraceSetting {
     return true;
   }
 
-  /** Takes the text of a complete trace; '' where it went elsewhere. */
+  /** Takes a complete trace as JSON; '' where it went elsewhere. */
   collect(text: string): void {
     this.#open--;
     if (text !== '') this.#keep(text);
@@ -103,7 +103,7 @@ export class TraceSetting {
     this.#pending.push(text);
     this.#pendingCharacters += text.length;
     this.#collected++;
-    // As in the original, the count is complete when every request was traced that it was counted over.
+    // As in Triton, the count is complete when every request was traced that it was counted over.
     const complete = this.#count === 0 && this.#collected === this.#seen;
     if (complete || (this.logFrequency !== 0 && this.#pending.length >= this.logFrequency)) {
       this.#file?.saveNumbered(this.#take());

@@ -12,7 +12,7 @@ export interface TraceUpdate {
   log_frequency?: string | null;
 }
 
-/** How numbers are told apart in texts: HTTP and gRPC differ by a blank. */
+/** How messages are worded: those of HTTP and gRPC differ by a blank. */
 export type TraceDialect = 'http' | 'grpc';
 
 type ValueName = keyof TraceValues;
@@ -23,7 +23,7 @@ const NOTHING_SPECIFIED = { level: false, rate: false, count: false, logFrequenc
 const INT32 = { low: -2147483648n, high: 2147483647n };
 
 /**
- * The trace settings: start values, global ones, and those of models (spec: wire protocol, section 2.9; runtime, 9.1). A
+ * The trace settings: start values, global ones, and those of models. A
  * model without settings of its own uses the global object, counters included; one that has some follows the global
  * values in the others.
  */
@@ -51,7 +51,7 @@ export class TraceSettings {
     return this.#models.get(model) ?? this.#global;
   }
 
-  /** Name and values in the order of the answer; `model` '' = the global settings. Names may come more than once. */
+  /** Names and values in the order of the response; `model` '' = the global settings. Names may come more than once. */
   view(model: string): [name: string, values: string | readonly string[]][] {
     const { level, rate, count, logFrequency } = this.of(model);
     const { mode } = this.#start;
@@ -86,7 +86,7 @@ export class TraceSettings {
     this.#file?.close();
   }
 
-  /** The answer to any attempt to set `trace_file`. */
+  /** The error for any attempt to set `trace_file`. */
   static fileRefused(): TritonError {
     return new TritonError('UNSUPPORTED', 'trace file location can not be updated through network protocol');
   }
@@ -134,7 +134,7 @@ function parseUpdate(update: TraceUpdate, dialect: TraceDialect): Change {
   return change;
 }
 
-/** OFF alone switches off; unknown names are passed over. */
+/** OFF alone switches off; unknown names are ignored. */
 function parseLevels(names: readonly string[]): readonly TraceLevel[] {
   if (names.includes('OFF')) {
     if (names.length > 1) throw invalidArg("Expect only one trace level 'OFF' is specified");
@@ -143,7 +143,7 @@ function parseLevels(names: readonly string[]): readonly TraceLevel[] {
   return (['TIMESTAMPS', 'TENSORS'] as const).filter((level) => names.includes(level));
 }
 
-/** Read as an int32, shown as a uint32, like the original. */
+/** Read as an int32, shown as a uint32, like Triton does. */
 function parseUnsigned(name: string, text: string): number {
   return parseInt32(name, text, '[ 0, 4294967295 ]') >>> 0;
 }

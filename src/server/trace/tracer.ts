@@ -8,13 +8,13 @@ import { SpanExporter } from './span-exporter.js';
 import { readTraceContext } from './trace-context.js';
 import { TraceSettings } from './trace-settings.js';
 
-/** Decides which requests are traced, and where their traces go (spec: runtime, section 9). */
+/** Decides which requests are traced, and where their traces go: to a file or to an OpenTelemetry collector. */
 export class Tracer {
   readonly settings: TraceSettings;
   readonly #nextId: () => number;
   readonly #otel: OtelSink | undefined;
 
-  /** Throws an Error for an address of a collector that is none. */
+  /** Throws an Error for a collector's address that is not a URL. */
   constructor(options: TraceOptions, log: Log) {
     let last = 0;
     this.#nextId = () => ++last;
@@ -22,7 +22,7 @@ export class Tracer {
     if (options.mode === 'opentelemetry') this.#otel = otelSink(options, this.#nextId, log);
   }
 
-  /** False while no request can be traced: front ends then need not ask. */
+  /** False while no request can be traced: front ends then do not ask. */
   get active(): boolean {
     return this.settings.active;
   }

@@ -27,7 +27,7 @@ export function serverReady({ engine }: ServerContext): GrpcMethod {
   );
 }
 
-/** ModelReady: false for what is unknown or not ready; only a version that is no number is an error. */
+/** ModelReady: false for what is unknown or not ready; only a version that is not a number is an error. */
 export function modelReady({ engine }: ServerContext): GrpcMethod {
   return encodedMethod(ModelReadyRequest, async ({ name, version }) => {
     let ready = false;

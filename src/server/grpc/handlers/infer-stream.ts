@@ -56,7 +56,7 @@ interface Exchange {
 }
 
 /**
- * One stream. Responses of models that answer once leave in the order of the requests, those of decoupled models as they
+ * One stream. Responses of models that respond once leave in the order of the requests, those of decoupled models as they
  * come.
  */
 class InferStreamSession implements GrpcStreamListener {

@@ -54,7 +54,7 @@ export function modelInfer(context: ServerContext): GrpcMethod {
   };
 }
 
-/** Sends what the model answered, and gives back what the request held. */
+/** Sends the model's response, and gives back what the request held. */
 function answer(
   { context, call, inference }: Exchange,
   decoded: DecodedInferRequest,

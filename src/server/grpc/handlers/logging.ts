@@ -9,7 +9,7 @@ import { LOG_SWITCHES, LogSettingsStore } from '../../context/log-settings.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { unaryMethod } from '../message/respond.js';
 
-/** LogSettings: sets what is named, answers all. */
+/** LogSettings: sets what is named, responds with all. */
 export function logSettings({ logSettings: store }: ServerContext): GrpcMethod {
   return unaryMethod(LogSettingsRequest, LogSettingsResponse, ({ settings }) => {
     if (settings.has('log_file')) throw LogSettingsStore.fileRefused();

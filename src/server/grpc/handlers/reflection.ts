@@ -41,7 +41,7 @@ export function serverReflection(_context: unknown, onStop: OnStop): GrpcMethod 
             known ??= makeCatalogue();
             const response = answer(known, fromBinary(ServerReflectionRequest, message));
             if (call.send(toBinary(ServerReflectionResponse, response))) return;
-            // A response is a thousand times its request: whoever does not read is not read from.
+            // A response is a thousand times its request: a client that does not read is not read from.
             call.pause();
             call.onDrain(() => call.resume());
           } catch (reason) {

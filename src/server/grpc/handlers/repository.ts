@@ -30,7 +30,7 @@ export function repositoryIndex({ engine }: ServerContext): GrpcMethod {
   });
 }
 
-/** RepositoryModelLoad: answers when the load has ended. */
+/** RepositoryModelLoad: responds when the load has ended. */
 export function repositoryModelLoad({ engine }: ServerContext): GrpcMethod {
   return unaryMethod(RepositoryModelLoadRequest, RepositoryModelLoadResponse, async (request) => {
     refuseRepositoryName(request.repository_name);
@@ -59,7 +59,7 @@ export function repositoryModelLoad({ engine }: ServerContext): GrpcMethod {
   });
 }
 
-/** RepositoryModelUnload: answers when the versions have stopped being served. */
+/** RepositoryModelUnload: responds when the versions have stopped being served. */
 export function repositoryModelUnload({ engine }: ServerContext): GrpcMethod {
   return unaryMethod(RepositoryModelUnloadRequest, RepositoryModelUnloadResponse, async (request) => {
     refuseRepositoryName(request.repository_name);

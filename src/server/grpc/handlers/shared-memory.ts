@@ -13,7 +13,7 @@ import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { encodedMethod } from '../message/respond.js';
 
-/** What register and unregister answer: messages without fields. */
+/** The responses of register and unregister: messages without fields. */
 const EMPTY = new Uint8Array(0);
 
 /** SystemSharedMemoryStatus: registered regions, or the one that is named. */

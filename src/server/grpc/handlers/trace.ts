@@ -2,23 +2,19 @@ import { invalidArg } from '../../../protocol/error.js';
 import { TraceSettingRequest, TraceSettingResponse } from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';
-import { isKnownModel } from '../../trace/is-known-model.js';
+import { checkModelOfSettings, NUMBER_SETTINGS } from '../../trace/settings-request.js';
 import { TraceSettings, type TraceUpdate } from '../../trace/trace-settings.js';
 import { unaryMethod } from '../message/respond.js';
 
-const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
-
-/** TraceSetting: sets what is named (an empty list clears), answers all. */
+/** TraceSetting: sets what is named (an empty list clears), responds with all. */
 export function traceSetting({ engine, tracer }: ServerContext): GrpcMethod {
   return unaryMethod(TraceSettingRequest, TraceSettingResponse, ({ settings, model_name }) => {
-    if (model_name !== '' && !isKnownModel(engine, model_name)) {
-      throw invalidArg(`Request for unknown model : ${model_name}`);
-    }
+    checkModelOfSettings(engine, model_name);
     if (settings.has('trace_file')) throw TraceSettings.fileRefused();
     const update: TraceUpdate = {};
     const level = settings.get('trace_level')?.value;
     if (level !== undefined) update.trace_level = level.length === 0 ? null : level;
-    for (const name of NUMBERS) {
+    for (const name of NUMBER_SETTINGS) {
       const values = settings.get(name)?.value;
       if (values === undefined) continue;
       if (values.length > 1) throw invalidArg(`expect only 1 value for '${name}'`);

@@ -1,4 +1,4 @@
-/** ModelInferRequest -> request of the engine (spec: wire protocol, section 7.2); the way back is grpc-response.ts. */
+/** ModelInferRequest -> request of the engine; the way back is encode-response.ts. */
 
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
@@ -20,7 +20,7 @@ import { readGrpcPlace } from './place.js';
 import { readGrpcSettings } from './settings.js';
 
 /**
- * Decodes a request for a model. Throws a TritonError with the server's text. What was decoded has to be released
+ * Decodes a request for a model. Throws a TritonError with the message of Triton. What was decoded has to be released
  * (`sharedMemory`) after the last response.
  */
 export function decodeGrpcInferRequest(

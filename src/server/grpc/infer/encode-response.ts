@@ -1,4 +1,4 @@
-/** Response of the engine -> ModelInferResponse and messages of a stream (spec: wire protocol, sections 7.3, 7.4). */
+/** Response of the engine -> ModelInferResponse, and the messages of a stream around it. */
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceResponse } from '../../../contract/request.js';
 import { parameterMessage } from '../../../protocol/infer/write-parameters.js';
@@ -48,7 +48,7 @@ export function encodeGrpcInferResponse(
   });
 }
 
-/** What a stream's message about an error carries besides the text. */
+/** What a stream's message about an error carries besides the error. */
 export interface StreamErrorContext {
   readonly id: string;
   /** The three below are given when the model was asked: name and version as in the request. */

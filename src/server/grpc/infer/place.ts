@@ -2,7 +2,7 @@ import { invalidArg } from '../../../protocol/error.js';
 import type { SharedMemoryPlace } from '../../../protocol/infer/shared-memory.js';
 import type { ParameterMap } from '../../../protocol/proto/infer/infer-types.js';
 
-/** The shared memory place that the parameters of a tensor name; undefined when they name none. */
+/** The shared memory range that the parameters of a tensor name; undefined when they do not name one. */
 export function readGrpcPlace(tensor: string, parameters: ParameterMap): SharedMemoryPlace | undefined {
   if (parameters.size === 0) return undefined;
   const region = parameters.get('shared_memory_region');

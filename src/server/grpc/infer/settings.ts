@@ -1,4 +1,4 @@
-/** The parameters of a ModelInferRequest (spec: wire protocol, section 7.2). */
+/** The parameters of a ModelInferRequest. */
 import { invalidArg } from '../../../protocol/error.js';
 import { checkCorrelationId, NO_SETTINGS, type RequestSettings } from '../../../protocol/infer/parameters.js';
 import type { InferRequestMessage, ParameterMap, ParameterMessage } from '../../../protocol/proto/infer/infer-types.js';

@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from '../../../protocol/proto/codec.js';
 import type { FieldTable, MessageOf, MessageSchema } from '../../../protocol/proto/schema.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 
-/** What a stopping server answers to requests that still come on open streams. */
+/** The error of a stopping server for requests that still come on open streams. */
 export const SHUTTING_DOWN = 'GRPC server is shutting down and has stopped accepting new requests.';
 
 /** Ends a call with the mapped status of an error. */
@@ -12,7 +12,7 @@ export function finishWithError(call: GrpcCall, reason: unknown): void {
   call.finish(grpcStatusOf(error.code), error.message);
 }
 
-/** Sends the one answer of a unary call. */
+/** Sends the one response of a unary call. */
 export function finishWith(call: GrpcCall, message: Uint8Array | readonly Uint8Array[]): void {
   call.send(message);
   call.finish(GrpcStatus.OK);
@@ -30,7 +30,7 @@ export function unaryMethod<Q extends FieldTable, A extends FieldTable>(
   return encodedMethod(request, async (message, call) => toBinary(response, await answer(message, call)));
 }
 
-/** Like `unaryMethod`, where the answer is there in its encoded form. Synchronous answers leave in the same turn. */
+/** Like `unaryMethod`, for a response that is encoded already. Synchronous ones leave in the same turn. */
 export function encodedMethod<Q extends FieldTable>(
   request: MessageSchema<Q>,
   answer: (message: MessageOf<MessageSchema<Q>>, call: GrpcCall) => Uint8Array | Promise<Uint8Array>,

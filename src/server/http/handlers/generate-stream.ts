@@ -53,7 +53,7 @@ class EventStream {
     this.#backlog = new StreamBacklog(exchange.context.options.limits.streamMaxBacklog);
   }
 
-  /** What the model answers; `response` is absent where the stream only ends. */
+  /** Takes what comes from the model; `response` is absent where the stream only ends. */
   take(response: InferenceResponse | undefined, final: boolean): void {
     const steps: Steps<GenerateAnswer | undefined> = response === undefined ? noAnswer() : encodeAnswerSteps(response);
     if (this.#last === undefined) {

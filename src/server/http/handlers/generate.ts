@@ -29,7 +29,7 @@ export function generate(context: ServerContext, route: HttpRoute, request: Http
   });
 }
 
-/** `answer` undefined: there was none, or more than one. */
+/** `answer` undefined: there was no response, or more than one. */
 function sendChunked(
   { trace, timing }: InferenceCall<HttpTrace>,
   reply: Http1Reply,

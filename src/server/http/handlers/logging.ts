@@ -7,7 +7,7 @@ import { withBody } from '../message/json-body.js';
 import { sendJson } from '../message/respond.js';
 import type { HttpRoute } from '../route/endpoint.js';
 
-/** `/v2/logging`: POST sets what is named (null changes nothing), both methods answer all settings. */
+/** `/v2/logging`: POST sets what is named (null changes nothing), both methods respond with all settings. */
 export function logging(context: ServerContext, _route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
   const send = (): void => sendJson(reply, JSON.stringify(context.logSettings.view()));
   if (request.method !== 'POST') {
@@ -20,7 +20,7 @@ export function logging(context: ServerContext, _route: HttpRoute, request: Http
   });
 }
 
-/** In the original's order, without rolling back when a later one fails. */
+/** In Triton's order, without rolling back when a later one fails. */
 function update(context: ServerContext, settings: JsonValue): void {
   const store = context.logSettings;
   const given = (name: string) => {

@@ -11,7 +11,7 @@ import { loadByEitherName } from '../route/resolve-model-name.js';
 
 const INT_MAX = 2147483647;
 
-/** `/v2/repository[/R]/index`: the repository's name is taken and passed over, as in the original. */
+/** `/v2/repository[/R]/index`: the repository's name is accepted and ignored, as by Triton. */
 export function repositoryIndex(
   context: ServerContext,
   _route: HttpRoute,
@@ -28,7 +28,7 @@ export function repositoryIndex(
   });
 }
 
-/** `/v2/repository/models/M/load`: answers when the load has ended. */
+/** `/v2/repository/models/M/load`: responds when the load has ended. */
 export function repositoryLoad(
   context: ServerContext,
   route: HttpRoute,
@@ -42,7 +42,7 @@ export function repositoryLoad(
   });
 }
 
-/** `/v2/repository/models/M/unload`: an `unload_dependents` that is no boolean counts as false, as in the original. */
+/** `/v2/repository/models/M/unload`: an `unload_dependents` that is not a boolean counts as false, as in Triton. */
 export function repositoryUnload(
   context: ServerContext,
   route: HttpRoute,
@@ -69,7 +69,7 @@ function answerWhenDone(done: Promise<void>, reply: Http1Reply): void {
   );
 }
 
-/** `config` and `file:<path>` (base64); every other name is refused with the original's text. */
+/** `config` and `file:<path>` (base64); every other name is refused with Triton's message. */
 function loadParameters(parameters: JsonValue | undefined): LoadParameters {
   if (parameters === undefined) return {};
   let config: string | undefined;

@@ -23,7 +23,7 @@ const INFER_KEYS = [
 const RESPONSE_KEYS = ['compute_infer', 'compute_output', 'success', 'fail', 'empty_response', 'cancel'] as const;
 const BATCH_KEYS = ['compute_input', 'compute_infer', 'compute_output'] as const;
 
-/** Key order and types: spec of the wire protocol, section 5.5. Counts are bigint, written as numbers. */
+/** Keys in Triton's order. Counts are bigint, written as numbers. */
 function entryJson(entry: ModelStatistics): string {
   const responses = [...entry.response_stats].map(
     ([index, durations]) => `${JSON.stringify(index)}:{${durationList(RESPONSE_KEYS, durations)}}`,

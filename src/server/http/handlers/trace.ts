@@ -1,20 +1,15 @@
-import { invalidArg } from '../../../protocol/error.js';
 import type { JsonValue } from '../../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
-import { isKnownModel } from '../../trace/is-known-model.js';
+import { checkModelOfSettings, NUMBER_SETTINGS } from '../../trace/settings-request.js';
 import { TraceSettings, type TraceUpdate } from '../../trace/trace-settings.js';
 import { withBody } from '../message/json-body.js';
 import { sendJson } from '../message/respond.js';
 import type { HttpRoute } from '../route/endpoint.js';
 
-const NUMBERS = ['trace_rate', 'trace_count', 'log_frequency'] as const;
-
-/** `/v2[/models/M]/trace/setting`: POST sets what is named (null clears), both methods answer all settings. */
+/** `/v2[/models/M]/trace/setting`: POST sets what is named (null clears), both methods respond with all settings. */
 export function traceSetting(context: ServerContext, route: HttpRoute, request: Http1Request, reply: Http1Reply): void {
-  if (route.model !== '' && !isKnownModel(context.engine, route.model)) {
-    throw invalidArg(`Request for unknown model : ${route.model}`);
-  }
+  checkModelOfSettings(context.engine, route.model);
   if (request.method !== 'POST') {
     sendSettings(context, route.model, reply);
     return;
@@ -40,7 +35,7 @@ function update(context: ServerContext, model: string, settings: JsonValue): voi
   if (level !== undefined) {
     wanted.trace_level = level.isNull ? null : level.asArray().map((element) => element.asString());
   }
-  for (const name of NUMBERS) {
+  for (const name of NUMBER_SETTINGS) {
     const value = settings.member(name);
     if (value !== undefined) wanted[name] = value.isNull ? null : value.asString();
   }

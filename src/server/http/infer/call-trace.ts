@@ -5,7 +5,7 @@ import type { CallTrace } from '../../infer/inference-call.js';
 import type { FrontTrace } from '../../trace/front-trace.js';
 import type { Tracer } from '../../trace/tracer.js';
 
-/** What HTTP reports of a traced request. It stands in for the reply, so that it sees when the answer is sent. */
+/** What HTTP reports of a traced request. It stands in for the reply, so that it sees when the response is sent. */
 export class HttpTrace implements CallTrace, Http1Reply {
   readonly request: RequestTrace;
   readonly #trace: FrontTrace;
@@ -75,7 +75,7 @@ export class HttpTrace implements CallTrace, Http1Reply {
     this.#reply.onClose(listener);
   }
 
-  /** A request that was refused before the engine answered shows no sending (as in Triton). */
+  /** A request that was refused before the engine responded shows no sending (as in Triton). */
   #sending<Result>(send: () => Result): Result {
     if (!this.#responded) return send();
     this.#trace.event('HTTP_SEND_START', nowNs());

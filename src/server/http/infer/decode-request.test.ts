@@ -371,7 +371,7 @@ describe('decodeHttpInferRequest', () => {
         message: `Unable to parse 'sequence_id': expected a string or an integer from 0 to 18446744073709551615, got ${id}`,
       });
     }
-    // What the original says of these is recorded.
+    // Triton's messages.
     for (const id of ['-1', 'true', '[]']) {
       assert.throws(() => decode(`{"parameters":{"sequence_id":${id}},"inputs":[]}`), {
         code: 'INTERNAL',

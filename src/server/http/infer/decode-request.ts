@@ -1,7 +1,4 @@
-/**
- * Body of an infer request over HTTP -> request of the engine (spec: wire protocol, sections 3.1, 3.2 and 3.5 to 3.8); the
- * way back is http-response.ts.
- */
+/** Body of an infer request over HTTP -> request of the engine; the way back is encode-response.ts. */
 
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
@@ -38,7 +35,7 @@ export function parseInferenceHeaderLength(text: string | undefined): number | u
 
 /**
  * Decodes the body of an infer request. `headerLength`: value of `Inference-Header-Content-Length`, undefined when absent.
- * Binary tensors are views on the body. Throws a TritonError with the server's text. What was decoded has to be released
+ * Binary tensors are views on the body. Throws a TritonError with the message of Triton. What was decoded has to be released
  * (`sharedMemory`) after the last response.
  */
 export function decodeHttpInferRequest(

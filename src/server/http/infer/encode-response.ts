@@ -1,4 +1,4 @@
-/** Response of the engine -> body of an infer response over HTTP (spec: wire protocol, sections 3.3 and 3.7). */
+/** Response of the engine -> body of an infer response over HTTP. */
 
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceResponse } from '../../../contract/request.js';

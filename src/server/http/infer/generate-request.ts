@@ -1,4 +1,4 @@
-/** The generate extension: plain JSON objects for requests and responses (spec: wire protocol, sections 5.1 to 5.3). */
+/** The generate extension: plain JSON objects for requests and responses (Triton: docs/protocol/extension_generate.md). */
 
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../contract/request.js';
@@ -150,7 +150,7 @@ function inferShape({ name, shape }: TensorMetadata, count: number): number[] {
 }
 
 /**
- * One JSON object for a response: keys ascending by their bytes. Bytes and not text, because BYTES outputs need not be
+ * One JSON object for a response: keys ascending by their bytes. Bytes and not a string, because BYTES outputs need not be
  * UTF-8. Of several values for one key the first wins: model and id, then parameters, then outputs.
  */
 export function encodeGenerateResponse(response: InferenceResponse): Uint8Array {

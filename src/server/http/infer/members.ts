@@ -31,7 +31,7 @@ export function uintMember(object: JsonValue, name: string): number {
   }
 }
 
-/** The shared memory place of an input's or output's parameters; undefined when they name no region. */
+/** The shared memory range in an input's or output's parameters; undefined when they do not name a region. */
 export function readHttpPlace(parameters: JsonValue | undefined): SharedMemoryPlace | undefined {
   if (parameters?.member('shared_memory_region') === undefined) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** The `outputs` of a request over HTTP (spec: wire protocol, sections 3.1, 3.2). */
+/** The `outputs` of a request over HTTP. */
 import { invalidArg } from '../../../protocol/error.js';
 import { unknownRegion } from '../../../protocol/infer/parameters.js';
 import type { RegionLease } from '../../../protocol/infer/shared-memory.js';

@@ -7,7 +7,7 @@ import { InflationTurn } from '../../../transport/inflation-turns.js';
 /** Bytes that come out in one piece. */
 const CHUNK_SIZE = 64 * 1024;
 
-/** Encodings of an answer. */
+/** Encodings of a response. */
 export type ResponseEncoding = 'identity' | 'gzip' | 'deflate';
 
 /** True when the body must be decompressed first. Throws UNSUPPORTED for every other encoding than gzip and deflate. */
@@ -19,7 +19,7 @@ export function isCompressed(contentEncoding: string | undefined): boolean {
 
 /**
  * Decompresses a gzip or zlib body of either name. What is corrupt, cut off or not compressed at all ends the body where
- * decoding stopped, as in the original. Rejects with INVALID_ARG for an empty body and above `maxSize` bytes, and with
+ * decoding stopped, as in Triton. Rejects with INVALID_ARG for an empty body and above `maxSize` bytes, and with
  * UNAVAILABLE when `hold` refuses room for what comes out; large bodies take turns; a peer that goes away ends the work, and nothing settles then.
  */
 export function decompress(
@@ -65,7 +65,7 @@ export function decompress(
   });
 }
 
-/** Compresses an answer at zlib's default level. */
+/** Compresses a response at zlib's default level. */
 export function compress(chunks: readonly Uint8Array[], encoding: 'gzip' | 'deflate'): Promise<Uint8Array> {
   const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   return new Promise((resolve, reject) => {
@@ -75,7 +75,7 @@ export function compress(chunks: readonly Uint8Array[], encoding: 'gzip' | 'defl
 
 /**
  * The encoding that an `Accept-Encoding` header asks for: highest weight, then first; only a literal `;q=` gives a
- * weight, 0 and unreadable weights drop the candidate (spec: wire protocol, section 1.7).
+ * weight, 0 and unreadable weights drop the candidate, as in Triton.
  */
 export function responseEncoding(acceptEncoding: string | undefined): ResponseEncoding {
   if (acceptEncoding === undefined) return 'identity';

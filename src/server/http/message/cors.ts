@@ -1,5 +1,5 @@
 /**
- * Cross-origin requests, so that a web page can call the server. The original leaves this to a proxy; here it is off
+ * Cross-origin requests, so that a web page can call the server. Triton leaves this to a proxy; here it is off
  * unless `--http-cors-origin` names the origins that may (Fetch standard, section "HTTP CORS protocol").
  */
 import type { HeaderList, Http1Handler, Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
@@ -7,10 +7,10 @@ import type { HeaderList, Http1Handler, Http1Reply, Http1Request } from '../../.
 /** Response headers that a page may read besides the simple ones. */
 const EXPOSED = 'Inference-Header-Content-Length, Server-Timing';
 const METHODS = 'GET, POST, OPTIONS';
-/** Seconds for which a browser may remember the answer to a preflight request; browsers cap it at two hours. */
+/** Seconds for which a browser may remember the response to a preflight request; browsers cap it at two hours. */
 const MAX_AGE = '7200';
 
-/** Wraps a handler: answers preflight requests, and marks every answer to an origin that may read it. */
+/** Wraps a handler: responds to preflight requests, and marks every response to an origin that may read it. */
 export function withCors(handler: Http1Handler, origins: readonly string[]): Http1Handler {
   const anyone = origins.includes('*');
   const known = new Set(origins.map((origin) => origin.toLowerCase()));
@@ -18,7 +18,7 @@ export function withCors(handler: Http1Handler, origins: readonly string[]): Htt
     const origin = request.header('origin');
     const allowed = origin !== undefined && (anyone || known.has(origin.toLowerCase()));
     if (!allowed) {
-      // The answer to an unknown origin differs from that to a known one, which a cache on the way must know.
+      // The response to an unknown origin differs from that to a known one, which a cache on the way must know.
       handler(request, anyone ? reply : new MarkedReply(reply, [['Vary', 'Origin']]));
       return;
     }

@@ -1,9 +1,9 @@
-/** The OpenAPI document of the HTTP endpoint. Triton has none; nothing else of the server depends on it. */
+/** The OpenAPI document of the HTTP endpoint. Triton has no such document; nothing else of the server depends on it. */
 import type { ServerMetadata } from '../../context/server-metadata.js';
 import { JSON_TYPE, type OperationSpec, operationObject } from './operation.js';
 import { SCHEMAS, type Schema, schemaRef } from './schemas.js';
 
-/** What the document needs of an endpoint: a method whose operation is no object stays out of it. */
+/** What the document needs of an endpoint: a method whose operation is not an object stays out of it. */
 export interface DocumentedEndpoint {
   readonly path: string;
   readonly get?: OperationSpec | string;

@@ -8,7 +8,7 @@ export const JSON_TYPE = 'application/json';
 
 const FAILURE = { $ref: '#/components/responses/Error' };
 
-/** What one operation takes and answers. */
+/** What one operation takes and returns. */
 export interface OperationSpec {
   readonly id: string;
   readonly tag: string;
@@ -20,7 +20,7 @@ export interface OperationSpec {
   readonly response?: SchemaName;
   /** Headers that the request may have. */
   readonly headers?: readonly Schema[];
-  /** The successful response where it is no JSON: its description and content. */
+  /** The successful response where it is not JSON: its description and content. */
   readonly success?: Schema;
 }
 

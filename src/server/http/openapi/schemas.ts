@@ -1,4 +1,4 @@
-/** Bodies of the HTTP protocol as JSON schemas, for the OpenAPI document (spec: wire protocol, sections 2 to 4). */
+/** Bodies of the HTTP protocol as JSON schemas, for the OpenAPI document. */
 
 /** A JSON schema (draft 2020-12, as OpenAPI 3.1 uses it). */
 export type Schema = Readonly<Record<string, unknown>>;
