@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { InferCall } from '../../src/client/api/client.js';
-import {
-  decodeGrpcInferResponse,
-  decodeGrpcStreamResponse,
-  encodeGrpcInferRequest,
-} from '../../src/client/infer/grpc-codec.js';
-import { decodeHttpInferResponse, encodeHttpInferRequest } from '../../src/client/infer/http-codec.js';
-import type { InferenceRequest, InferenceResponse } from '../../src/contract/request.js';
-import { DATATYPES } from '../../src/protocol/datatype.js';
-import { NO_SETTINGS } from '../../src/protocol/infer/parameters.js';
-import { decodeModelInferRequest } from '../../src/protocol/proto/infer/infer-codec.js';
-import type { Parameters, ParameterValue, Tensor } from '../../src/protocol/tensor.js';
-import { decodeGrpcInferRequest } from '../../src/server/grpc/infer/decode-request.js';
-import { encodeGrpcInferResponse, encodeGrpcStreamResponse } from '../../src/server/grpc/infer/encode-response.js';
-import { decodeHttpInferRequest } from '../../src/server/http/infer/decode-request.js';
-import { encodeHttpInferResponse } from '../../src/server/http/infer/encode-response.js';
-import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from '../../src/server/infer/output-form.js';
-import { testModel } from '../support/engine/test-model.js';
-import { arbitraryTensor } from '../support/values/arbitrary-tensor.js';
+import { testModel } from '../../../test/support/engine/test-model.js';
+import { arbitraryTensor } from '../../../test/support/values/arbitrary-tensor.js';
+import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
+import { DATATYPES } from '../../protocol/datatype.js';
+import { NO_SETTINGS } from '../../protocol/infer/parameters.js';
+import { decodeModelInferRequest } from '../../protocol/proto/infer/infer-codec.js';
+import type { Parameters, ParameterValue, Tensor } from '../../protocol/tensor.js';
+import { decodeGrpcInferRequest } from '../../server/grpc/infer/decode-request.js';
+import { encodeGrpcInferResponse, encodeGrpcStreamResponse } from '../../server/grpc/infer/encode-response.js';
+import { decodeHttpInferRequest } from '../../server/http/infer/decode-request.js';
+import { encodeHttpInferResponse } from '../../server/http/infer/encode-response.js';
+import { BINARY_FORM, type DecodedInferRequest, JSON_FORM, NO_FORMS } from '../../server/infer/output-form.js';
+import type { InferCall } from '../api/client.js';
+import { decodeGrpcInferResponse, decodeGrpcStreamResponse, encodeGrpcInferRequest } from './grpc-codec.js';
+import { decodeHttpInferResponse, encodeHttpInferRequest } from './http-codec.js';
 
 const model = testModel({});
 const options = { maxInputSize: 1 << 26 };
