@@ -1,9 +1,10 @@
 /** `triton perf`: measures a model on a server, with the options and the report of perf_analyzer. */
 
+import { helpHint } from '../base/options/option-error.js';
 import { PROTOCOL_VERSION, packageVersion } from '../base/package.js';
 import { PerfError, PerfExit } from '../perf/error/perf-error.js';
 import { levelName } from '../perf/levels/measured-level.js';
-import { usage } from '../perf/options/usage.js';
+import { perfHelp } from '../perf/options/perf-options.js';
 import { parseArgs } from '../perf/prepare/parse-args.js';
 import { SILENT, TerminalProgress } from '../perf/report/progress.js';
 import type { Command } from './frame/command.js';
@@ -20,7 +21,7 @@ export const run: Command = async (args) => {
   try {
     const parsed = parseArgs(args, warn);
     if (parsed.kind === 'help') {
-      process.stdout.write(usage());
+      process.stdout.write(perfHelp());
       return 0;
     }
     if (parsed.kind === 'version') {
@@ -30,8 +31,10 @@ export const run: Command = async (args) => {
     return await measure(parsed.options);
   } catch (reason) {
     if (!(reason instanceof PerfError)) throw reason;
-    if (reason.usage) process.stderr.write(usage());
+    // Scripts compare the end of what perf_analyzer prints: what is ours stands before it, or on a terminal only.
+    if (reason.usage) warn(helpHint('triton perf'));
     process.stderr.write(`${reason.message}\n${'\n'.repeat(reason.emptyLines)}`);
+    if (reason.hint !== undefined && process.stderr.isTTY) warn(reason.hint);
     return reason.exit;
   }
 };
@@ -40,7 +43,7 @@ type Options = Extract<ReturnType<typeof parseArgs>, { kind: 'measure' }>['optio
 
 async function measure(options: Options): Promise<number> {
   const { runPerf } = await import('../perf/run-perf.js');
-  const chart = options.chart || process.stdout.isTTY === true;
+  const chart = options.report.chart || process.stdout.isTTY === true;
   const stop = watchInterrupts();
   try {
     const { complete } = await runPerf(options, {
@@ -49,9 +52,9 @@ async function measure(options: Options): Promise<number> {
       interrupted: stop.requested,
       version: packageVersion(),
       chart,
-      progress: chart ? new TerminalProgress(process.stderr, levelName(options)) : SILENT,
+      progress: chart ? new TerminalProgress(process.stderr, levelName(options.load)) : SILENT,
     });
-    return options.strict && !complete ? PerfExit.INCOMPLETE : PerfExit.SUCCESS;
+    return options.measure.strict && !complete ? PerfExit.INCOMPLETE : PerfExit.SUCCESS;
   } finally {
     stop.end();
   }

@@ -10,7 +10,7 @@ import { setTrace } from './load/set-trace.js';
 import { readPerfModel } from './model/perf-model.js';
 import { clientOptionsOf, headersOf } from './options/client-options.js';
 import type { PerfOptions } from './options/perf-options.js';
-import { checkModel } from './prepare/check-model.js';
+import { settleForModel } from './prepare/check-model.js';
 import { checkSupportedFeatures, checkSupportedKind } from './prepare/check-supported.js';
 import { passLine } from './report/level-report.js';
 import type { Progress } from './report/progress.js';
@@ -44,24 +44,24 @@ export async function runPerf(options: PerfOptions, surroundings: RunSurrounding
 }
 
 async function setUpAndMeasure(
-  options: PerfOptions,
+  given: PerfOptions,
   client: InferenceServerClient,
   reports: Reports,
   surroundings: RunSurroundings,
 ): Promise<PerfRun> {
   const { print, warn } = surroundings;
-  const headers = headersOf(options);
+  const headers = headersOf(given);
   const request = {
-    name: options.modelName,
-    version: options.modelVersion,
-    url: options.url,
-    shapes: options.shapes,
-    calls: options.composingModels,
+    name: given.connection.modelName,
+    version: given.connection.modelVersion,
+    url: given.connection.url,
+    shapes: given.input.shapes,
+    calls: given.connection.composingModels,
   };
-  await setTrace(options, client, headers);
+  await setTrace(given.connection, client, headers);
   const model = await readPerfModel(client, request, headers);
-  checkSupportedFeatures(options, warn);
-  checkModel(options, model, warn);
+  checkSupportedFeatures(given, warn);
+  const options = settleForModel(given, model, warn);
   const data = readInputData(model, options, print);
   const setup = makeSetup(options, model, data, warn);
   const regions = setup.sharedMemory ? await PerfRegions.open(options, model, data, setup, client) : undefined;
@@ -69,7 +69,7 @@ async function setUpAndMeasure(
     const serverStatistics = await hasStatistics(client, headers);
     const measurement = { options, model, data, setup, client, headers, serverStatistics };
     reports.runBegan(measurement);
-    return options.loadMode === 'PeriodicConcurrency'
+    return options.load.loadMode === 'PeriodicConcurrency'
       ? await measurePeriodic(measurement, reports, surroundings)
       : await measureLevels(measurement, reports, surroundings);
   } finally {
@@ -93,7 +93,7 @@ async function measurePeriodic(
   reports: Reports,
   { interrupted }: RunSurroundings,
 ): Promise<PerfRun> {
-  const level = await runPeriodic(measurement.setup, measurement.options, interrupted);
+  const level = await runPeriodic(measurement.setup, measurement.options.load, interrupted);
   reports.runFinished({ ...measurement, levels: [], exported: [level] });
   return { complete: true };
 }
@@ -112,7 +112,7 @@ async function measureLevels(
     levelStarted: (level) => progress.levelStarted(level),
     windowMeasured: (index, window) => {
       progress.windowMeasured(index, window);
-      if (options.verbosity > 0) print(passLine(index, window, options.percentile));
+      if (options.report.verbosity > 0) print(passLine(index, window, options.measure.percentile));
     },
     levelReported: (level) => reports.levelFinished(level, measurement),
     levelEnded: (level, result, threads) => progress.levelEnded(level, result, threads),
@@ -125,7 +125,7 @@ async function measureLevels(
       complete = false;
       warn(stopped);
     }
-    if (end?.measured === 1 && !end.last.stable && !options.keepGoing) {
+    if (end?.measured === 1 && !end.last.stable && !options.measure.keepGoing) {
       throw new PerfError('Failed to obtain stable measurement.', { exit: PerfExit.STABILITY });
     }
   } catch (reason) {

@@ -18,20 +18,24 @@ export class PerfError extends TritonError {
   override readonly name = 'PerfError';
   /** Exit status of the program. */
   readonly exit: number;
-  /** True when the usage text stands before the message. */
+  /** True for a wrong command line: where help is stands before the message. */
   readonly usage: boolean;
   /** Number of empty lines behind the message: perf_analyzer's error objects print their own. */
   readonly emptyLines: number;
 
-  constructor(message: string, options: { exit?: number; usage?: boolean; emptyLines?: number } = {}) {
+  /** A line of help for who reads the message on a terminal. */
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { exit?: number; usage?: boolean; emptyLines?: number; hint?: string } = {}) {
     super('INTERNAL', message);
     this.exit = options.exit ?? PerfExit.GENERIC;
     this.usage = options.usage ?? false;
     this.emptyLines = options.emptyLines ?? 1;
+    this.hint = options.hint;
   }
 }
 
-/** A wrong command line: the usage text, `Error: <message>`, an empty line. */
+/** A wrong command line, with perf_analyzer's message: `Error: <message>`, an empty line. */
 export function usageError(message: string): PerfError {
   return new PerfError(`Error: ${message}`, { usage: true });
 }

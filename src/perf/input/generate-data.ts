@@ -8,10 +8,7 @@ import { elementsOf, encodeStrings } from './input-data.js';
 const CHARACTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ1234567890 .?!';
 
 /** One step of random or zero data, used by every request. Non-string inputs all read the same bytes. */
-export function generateData(
-  model: PerfModel,
-  options: Pick<PerfOptions, 'zeroInput' | 'stringLength' | 'stringData'>,
-): InputData {
+export function generateData(model: PerfModel, { input: options }: Pick<PerfOptions, 'input'>): InputData {
   const wanted = model.inputs.filter((input) => !input.optional);
   const sizes = wanted.map((input) => {
     const elements = elementsOf(input);

@@ -96,8 +96,8 @@ export class LevelMeter {
     const throughputs: number[] = [];
     const latenciesNs: number[] = [];
     const windows: (WindowResult | PerfError)[] = [];
-    const trials = options.requestCount > 0 ? 1 : options.maxTrials;
-    const limitMs = options.latencyThreshold;
+    const trials = options.load.requestCount > 0 ? 1 : options.measure.maxTrials;
+    const limitMs = options.measure.latencyThreshold;
     while (windows.length < trials) {
       this.#checkHealth();
       const window = await this.#window(details);
@@ -105,20 +105,27 @@ export class LevelMeter {
       if (!this.#context.interrupted()) this.#context.onWindow(windows.length, window);
       throughputs.push(window instanceof PerfError ? 0 : window.throughput);
       latenciesNs.push(
-        window instanceof PerfError ? Number.POSITIVE_INFINITY : stabilizingNs(window.latency, options.percentile),
+        window instanceof PerfError
+          ? Number.POSITIVE_INFINITY
+          : stabilizingNs(window.latency, options.measure.percentile),
       );
       const history = { throughputs, latenciesNs };
       if (this.#context.interrupted()) throw new PerfError('Received exit signal.', { emptyLines: 0 });
-      if (options.requestCount > 0) break;
-      if (isStable(history, options.stabilityThreshold) || isOverLimit(history, limitMs)) break;
+      if (options.load.requestCount > 0) break;
+      if (isStable(history, options.measure.stabilityThreshold) || isOverLimit(history, limitMs)) break;
       await this.#growIfNeeded(window);
     }
     const last = windows.slice(-STABILITY_WINDOWS);
     const fault = last.find((window) => window instanceof PerfError);
     if (fault !== undefined) throw fault;
     const good = last as WindowResult[];
-    let stable = options.requestCount > 0 || isStable({ throughputs, latenciesNs }, options.stabilityThreshold);
-    if (!stable && options.async && isThroughputStable({ throughputs, latenciesNs }, options.stabilityThreshold)) {
+    let stable =
+      options.load.requestCount > 0 || isStable({ throughputs, latenciesNs }, options.measure.stabilityThreshold);
+    if (
+      !stable &&
+      options.load.async &&
+      isThroughputStable({ throughputs, latenciesNs }, options.measure.stabilityThreshold)
+    ) {
       this.#context.warn('Warning: Request latency is not stabilizing. Please try lowering the request rate.');
       stable = true;
     }
@@ -126,8 +133,8 @@ export class LevelMeter {
       stable,
       spread: spreadOf({ throughputs, latenciesNs }),
       result:
-        stable || options.keepGoing
-          ? mergeWindows(good, options.percentile, (line) => this.#context.warn(line))
+        stable || options.measure.keepGoing
+          ? mergeWindows(good, options.measure.percentile, (line) => this.#context.warn(line))
           : undefined,
     };
   }
@@ -154,7 +161,8 @@ export class LevelMeter {
   /** One window: waits, closes it, computes it. Faults that concern only this window are its result. */
   async #window(details: LevelDetails): Promise<WindowResult | PerfError> {
     const { options, model } = this.#context;
-    if (options.measurementMode === 'time_windows') await sleep(options.measurementInterval * WINDOW_FACTOR);
+    if (options.measure.measurementMode === 'time_windows')
+      await sleep(options.measure.measurementInterval * WINDOW_FACTOR);
     else await this.#untilCount();
     const startNs = this.#windowStartNs;
     const endNs = nowNs();
@@ -183,12 +191,12 @@ export class LevelMeter {
         {
           startNs,
           endNs,
-          batchSize: options.batchSize,
-          percentile: options.percentile,
+          batchSize: options.input.batchSize,
+          percentile: options.measure.percentile,
           records: inside,
           counters: sumCounters(parts),
           overheadPercent: Math.min(100, (100 * busyNs) / (workers * (endNs - startNs))),
-          utilization: options.requestCount > 0 ? 0 : Math.max(0, ...collected.map((part) => part.utilization)),
+          utilization: options.load.requestCount > 0 ? 0 : Math.max(0, ...collected.map((part) => part.utilization)),
           server,
           gpuPolls,
         },
@@ -211,7 +219,7 @@ export class LevelMeter {
       count += sumOf(collected, (part) => part.counters.completed);
       if (this.#context.interrupted()) return;
       this.#checkHealth();
-    } while (count < options.measurementRequestCount);
+    } while (count < options.measure.measurementRequestCount);
   }
 
   async #statistics(): Promise<readonly ModelStatistics[]> {

@@ -71,16 +71,19 @@ export class LevelRun {
     const { options, model, data } = measurement;
     this.#measurement = measurement;
     this.#listener = listener;
-    const intervalsNs = options.loadMode === 'CustomIntervals' ? readIntervals(options.requestIntervalsFile) : [];
+    const intervalsNs =
+      options.load.loadMode === 'CustomIntervals' ? readIntervals(options.load.requestIntervalsFile) : [];
     this.#plans = { options, data, isSequence: isSequenceModel(model), intervalsNs };
   }
 
   /** Measures the levels that the options ask for; resolves with the end of a sweep. */
   async measure(): Promise<SweepEnd | undefined> {
     const { options } = this.#measurement;
-    const isInteger = options.loadMode === 'Concurrency';
-    const range = isInteger ? options.concurrency : options.requestRate;
-    return searchLevels(options, range, isInteger, (level) => this.#measureLevel(level));
+    const isInteger = options.load.loadMode === 'Concurrency';
+    const range = isInteger ? options.load.concurrency : options.load.requestRate;
+    return searchLevels({ ...options.load, ...options.measure }, range, isInteger, (level) =>
+      this.#measureLevel(level),
+    );
   }
 
   /** Ends the load. */
@@ -94,21 +97,21 @@ export class LevelRun {
     const { options } = this.#measurement;
     const { intervalsNs, isSequence } = this.#plans;
     const listener = this.#listener;
-    const shown = options.loadMode === 'CustomIntervals' ? rateOfIntervals(intervalsNs) : level;
+    const shown = options.load.loadMode === 'CustomIntervals' ? rateOfIntervals(intervalsNs) : level;
     const isFresh = this.#meter === undefined || isSequence;
     const { meter, generator } = await this.#ready(level);
     this.#announce(level);
     listener.levelStarted(shown);
     const details: ExportedLevel = { level: shown, requests: [], boundariesNs: [] };
     this.exported.push(details);
-    const load = planOf(this.#plans, level, options.requestCount, 'measure');
+    const load = planOf(this.#plans, level, options.load.requestCount, 'measure');
     await this.#setTraceAgain(load);
     const { result, stable, spread } = await meter.measure(() => generator.apply(load), isFresh, details);
     this.spread = spread;
-    const verdict = this.#judge(level, stable, result && stabilizingNs(result.latency, options.percentile));
+    const verdict = this.#judge(level, stable, result && stabilizingNs(result.latency, options.measure.percentile));
     const mark: LevelMark | undefined = verdict.met ? undefined : verdict.overLimit ? 'over limit' : 'unstable';
-    if (mark !== undefined && options.keepGoing) this.marked = true;
-    if ((verdict.met || options.keepGoing) && result !== undefined) {
+    if (mark !== undefined && options.measure.keepGoing) this.marked = true;
+    if ((verdict.met || options.measure.keepGoing) && result !== undefined) {
       const reported: ReportedLevel = { level: shown, result, mark };
       listener.levelReported(reported);
       this.levels.push(reported);
@@ -121,7 +124,7 @@ export class LevelRun {
   async #ready(level: number): Promise<{ readonly meter: LevelMeter; readonly generator: LoadGenerator }> {
     const { options } = this.#measurement;
     if (this.#generator === undefined || this.#meter === undefined) {
-      if (options.warmupRequestCount > 0) await this.#warmUp(level);
+      if (options.load.warmupRequestCount > 0) await this.#warmUp(level);
       this.#generator = await this.#startLoad();
       this.#meter = this.#newMeter(this.#generator);
     }
@@ -131,15 +134,15 @@ export class LevelRun {
   #startLoad(): Promise<LoadGenerator> {
     const { options, setup } = this.#measurement;
     // One thread gives out all sequence ids.
-    const most = this.#plans.isSequence ? 1 : Math.min(availableParallelism(), options.maxThreads);
+    const most = this.#plans.isSequence ? 1 : Math.min(availableParallelism(), options.load.maxThreads);
     return LoadGenerator.start(setup, Math.max(1, most));
   }
 
   #newMeter(generator: LoadGenerator): LevelMeter {
     const { options } = this.#measurement;
     const { warn, interrupted, windowMeasured } = this.#listener;
-    const poller = options.collectMetrics
-      ? new MetricsPoller(options.metricsUrl, options.metricsInterval, warn)
+    const poller = options.connection.collectMetrics
+      ? new MetricsPoller(options.connection.metricsUrl, options.connection.metricsInterval, warn)
       : undefined;
     return new LevelMeter({ ...this.#measurement, poller, interrupted, warn, onWindow: windowMeasured }, generator);
   }
@@ -148,8 +151,8 @@ export class LevelRun {
   async #warmUp(level: number): Promise<void> {
     const { options, setup } = this.#measurement;
     const { warn, interrupted } = this.#listener;
-    const count = options.warmupRequestCount;
-    if (options.loadMode === 'Concurrency') {
+    const count = options.load.warmupRequestCount;
+    if (options.load.loadMode === 'Concurrency') {
       if (level > count) {
         warn(
           'WARNING: The number of concurrent requests exceeds the warmup request count. Adjusting warmup concurrency to match the warmup request count.',
@@ -175,26 +178,26 @@ export class LevelRun {
   /** Every context of perf_analyzer is a client of its own, and every client sets the trace when it is made. */
   async #setTraceAgain(load: LoadPlan): Promise<void> {
     const { options, client, headers } = this.#measurement;
-    if (options.trace.size === 0) return;
+    if (options.connection.trace.size === 0) return;
     const contexts = load.reduce((sum, { slots }) => sum + (this.#plans.isSequence ? slots : 1), 0);
-    for (; this.#contexts < contexts; this.#contexts++) await setTrace(options, client, headers);
+    for (; this.#contexts < contexts; this.#contexts++) await setTrace(options.connection, client, headers);
   }
 
   /** Whether the level counts; reports why it does not. */
   #judge(level: number, stable: boolean, valueNs: number | undefined): LevelVerdict {
     const { options } = this.#measurement;
     const { warn } = this.#listener;
-    const limit = options.latencyThreshold;
+    const limit = options.measure.latencyThreshold;
     if (limit !== 0 && valueNs !== undefined && Math.floor(valueNs / 1e6) >= limit) {
       warn(`Measured latency went over the set limit of ${limit} msec. `);
       return { met: false, stable, overLimit: true };
     }
     if (stable) return { met: true, stable, overLimit: false };
-    if (options.loadMode !== 'Concurrency') warn('Failed to obtain stable measurement.');
+    if (options.load.loadMode !== 'Concurrency') warn('Failed to obtain stable measurement.');
     else {
-      const option = options.measurementMode === 'time_windows' ? 'interval' : 'request-count';
+      const option = options.measure.measurementMode === 'time_windows' ? 'interval' : 'request-count';
       warn(
-        `Failed to obtain stable measurement within ${options.maxTrials} measurement windows for concurrency ${formatG(level)}. Please try to increase the --measurement-${option}.`,
+        `Failed to obtain stable measurement within ${options.measure.maxTrials} measurement windows for concurrency ${formatG(level)}. Please try to increase the --measurement-${option}.`,
       );
     }
     return { met: false, stable, overLimit: false };
@@ -202,7 +205,7 @@ export class LevelRun {
 
   #announce(level: number): void {
     const { print } = this.#listener;
-    const { loadMode } = this.#measurement.options;
+    const { loadMode } = this.#measurement.options.load;
     if (loadMode === 'Concurrency') print(`Request concurrency: ${level}`);
     else if (loadMode === 'RequestRate') print(`Request Rate: ${formatG(level)} inference requests per second`);
   }

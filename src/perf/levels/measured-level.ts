@@ -1,7 +1,7 @@
 /** What is known of a level once it was measured. */
 import type { RequestDetail } from '../load/load-messages.js';
 import type { WindowResult } from '../measure/window.js';
-import type { PerfOptions } from '../options/perf-options.js';
+import type { LoadOptions } from '../options/load-options.js';
 
 /** What may be wrong with a level that is reported all the same. */
 export type LevelMark = 'unstable' | 'over limit';
@@ -28,6 +28,6 @@ export interface ExportedLevel extends LevelDetails {
 }
 
 /** `Concurrency` or `Request Rate`: what levels of a run are. */
-export function levelName({ loadMode }: Pick<PerfOptions, 'loadMode'>): 'Concurrency' | 'Request Rate' {
+export function levelName({ loadMode }: Pick<LoadOptions, 'loadMode'>): 'Concurrency' | 'Request Rate' {
   return loadMode === 'Concurrency' ? 'Concurrency' : 'Request Rate';
 }

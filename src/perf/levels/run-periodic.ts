@@ -6,7 +6,7 @@ import { LoadLog } from '../load/load-log.js';
 import type { LoadSetup } from '../load/load-messages.js';
 import { RequestMaker, type RequestPlan } from '../load/request-maker.js';
 import { type Outcome, type Sender, StreamSender } from '../load/sender.js';
-import type { PerfOptions } from '../options/perf-options.js';
+import type { LoadOptions, SearchRange } from '../options/load-options.js';
 import { loadFault } from './level-meter.js';
 import type { ExportedLevel } from './measured-level.js';
 
@@ -26,7 +26,7 @@ const EXPORTED_LEVEL = 1;
  */
 export async function runPeriodic(
   setup: LoadSetup,
-  options: Pick<PerfOptions, 'periodic' | 'requestPeriod'>,
+  options: Pick<LoadOptions, 'periodic' | 'requestPeriod'>,
   interrupted: () => boolean,
 ): Promise<ExportedLevel> {
   const run = new PeriodicRun(setup, options);
@@ -43,7 +43,7 @@ export async function runPeriodic(
 class PeriodicRun {
   readonly log: LoadLog;
   readonly #setup: LoadSetup;
-  readonly #range: PerfOptions['periodic'];
+  readonly #range: SearchRange;
   readonly #period: number;
   readonly #maker: RequestMaker;
   readonly #clients: InferenceServerClient[] = [];
@@ -55,7 +55,7 @@ class PeriodicRun {
   #started = 0;
   #completed = 0;
 
-  constructor(setup: LoadSetup, { periodic, requestPeriod }: Pick<PerfOptions, 'periodic' | 'requestPeriod'>) {
+  constructor(setup: LoadSetup, { periodic, requestPeriod }: Pick<LoadOptions, 'periodic' | 'requestPeriod'>) {
     this.#setup = setup;
     this.#range = periodic;
     this.#period = requestPeriod;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SearchRange } from '../options/perf-options.js';
+import type { SearchRange } from '../options/load-options.js';
 import { searchLevels } from './search-levels.js';
 
 async function levelsOf(

@@ -1,4 +1,4 @@
-import type { SearchRange } from '../options/perf-options.js';
+import type { SearchRange } from '../options/load-options.js';
 
 /** How a level ended: within the limit and stable (`met`), or why not. */
 export interface LevelVerdict {

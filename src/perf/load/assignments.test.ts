@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { defaultPerfOptions } from '../options/perf-options.js';
+import { draftOf } from '../options/perf-options.js';
 import { concurrencyPlan, dealIntervals, poissonIntervals, ratePlan, shares } from './assignments.js';
 import { sequenceLength } from './sequence-slot.js';
 
@@ -19,9 +19,9 @@ test('shares add up to the whole and differ by one at most', () => {
 });
 
 test('synchronous load has a worker for each request, asynchronous load at most as many as threads', () => {
-  const options = { ...defaultPerfOptions(), maxThreads: 3 };
+  const options = { ...draftOf(), load: { ...draftOf().load, maxThreads: 3 } };
   assert.equal(concurrencyPlan(5, options).length, 5);
-  const plan = concurrencyPlan(5, { ...options, async: true }, 11);
+  const plan = concurrencyPlan(5, { ...options, load: { ...options.load, async: true } }, 11);
   assert.deepEqual(
     plan.map((worker) => worker.slots),
     [2, 2, 1],
@@ -59,7 +59,7 @@ test('all workers together send at the given times, over and over', () => {
 });
 
 test('a rate is dealt to the workers in turn', () => {
-  const plan = ratePlan(100, { ...defaultPerfOptions(), maxThreads: 4 }, false);
+  const plan = ratePlan(100, { ...draftOf(), load: { ...draftOf().load, maxThreads: 4 } }, false);
   assert.deepEqual(
     plan.map(({ schedule }) => schedule?.offsetsNs[0]),
     [1e7, 2e7, 3e7, 4e7],

@@ -28,13 +28,13 @@ export function planOf(
   count: number,
   phase: 'warmup' | 'measure',
 ): LoadPlan {
-  switch (options.loadMode) {
+  switch (options.load.loadMode) {
     case 'RequestRate':
       return ratePlan(level, options, isSequence, count);
     case 'CustomIntervals':
       return intervalsPlan(intervalsNs, options, isSequence, count);
     case 'FixedSchedule': {
-      const split = options.warmupRequestCount;
+      const split = options.load.warmupRequestCount;
       return phase === 'warmup'
         ? fixedPlan(data, options, 0, split)
         : fixedPlan(data, options, split, data.streams[0]?.length ?? 0);
@@ -47,7 +47,7 @@ export function planOf(
 /** `level` requests outstanding; `count` = number of requests in all, 0 = no limit. */
 export function concurrencyPlan(level: number, options: PerfOptions, count = 0): LoadPlan {
   // A synchronous worker has one request outstanding, so it takes one for each unit of concurrency.
-  const workers = options.async ? Math.min(level, options.maxThreads) : level;
+  const workers = options.load.async ? Math.min(level, options.load.maxThreads) : level;
   const slots = shares(level, workers);
   return withLimits(
     slots.map((share, index) => ({ index, slots: share })),
@@ -59,8 +59,8 @@ export function concurrencyPlan(level: number, options: PerfOptions, count = 0):
 export function ratePlan(rate: number, options: PerfOptions, isSequence: boolean, count = 0): LoadPlan {
   const workers = scheduledWorkers(options, isSequence);
   const intervals =
-    options.requestDistribution === 'poisson'
-      ? poissonIntervals(rate, (options.maxTrials * options.measurementInterval) / 1000)
+    options.load.requestDistribution === 'poisson'
+      ? poissonIntervals(rate, (options.measure.maxTrials * options.measure.measurementInterval) / 1000)
       : [1e9 / rate];
   return withLimits(dealIntervals(intervals, workers, slotsOf(options, isSequence, workers)), count);
 }
@@ -82,7 +82,7 @@ export function fixedPlan(data: InputData, options: PerfOptions, from: number, t
     .map((step, index) => ({ index, timeNs: (step.timestamp ?? 0) * 1e6 }))
     .slice(from, to)
     .sort((a, b) => a.timeNs - b.timeNs);
-  const workers = Math.min(options.maxThreads, entries.length);
+  const workers = Math.min(options.load.maxThreads, entries.length);
   return Array.from({ length: workers }, (_, index) => {
     const own = entries.filter((_, i) => i % workers === index);
     const schedule = {
@@ -121,11 +121,11 @@ export function rateOfIntervals(intervalsNs: readonly number[]): number {
 }
 
 function scheduledWorkers(options: PerfOptions, isSequence: boolean): number {
-  return isSequence ? Math.min(options.maxThreads, options.numOfSequences) : options.maxThreads;
+  return isSequence ? Math.min(options.load.maxThreads, options.sequence.numOfSequences) : options.load.maxThreads;
 }
 
 function slotsOf(options: PerfOptions, isSequence: boolean, workers: number): number[] {
-  return isSequence ? shares(options.numOfSequences, workers) : shares(workers, workers);
+  return isSequence ? shares(options.sequence.numOfSequences, workers) : shares(workers, workers);
 }
 
 /** Most sends that a list of offsets holds; a longer distribution is cut there and begins again. */

@@ -27,37 +27,39 @@ export function makeSetup(
     outputs: model.outputs.map((output) => requestedOutput(output, options)),
     parameters: parametersOf(options, warn),
     batching: model.maxBatchSize > 0,
-    batchSize: Math.max(1, options.batchSize),
+    batchSize: Math.max(1, options.input.batchSize),
     data,
-    sharedMemory: options.sharedMemory === 'system',
-    async: options.async,
-    streaming: options.streaming,
+    sharedMemory: options.input.sharedMemory === 'system',
+    async: options.load.async,
+    streaming: options.load.streaming,
     sequences: isSequenceModel(model) ? sequenceSettings(options) : undefined,
-    keepDetails: options.profileExportFile !== '',
+    keepDetails: options.report.profileExportFile !== '',
   };
 }
 
 function requestedOutput(output: PerfTensor, options: PerfOptions): InferRequestedOutput {
   const { name } = output;
-  if (options.sharedMemory === 'none') return { name };
+  if (options.input.sharedMemory === 'none') return { name };
   return { name, sharedMemory: { region: outputRegion(name), byteSize: outputBytes(output, options) } };
 }
 
 function sequenceSettings(options: PerfOptions): SequenceSettings {
   // Data of the user's own has a length: that of the stream, unless another one is asked for.
-  const ofStream = options.inputPaths.length > 0 && !options.sequenceLengthGiven;
+  const ofStream = options.input.inputPaths.length > 0 && !options.sequence.sequenceLengthGiven;
   return {
-    length: ofStream ? undefined : { base: options.sequenceLength, variation: options.sequenceLengthVariation },
-    startId: options.startSequenceId,
-    idRange: options.sequenceIdRange,
-    serial: options.serialSequences,
+    length: ofStream
+      ? undefined
+      : { base: options.sequence.sequenceLength, variation: options.sequence.sequenceLengthVariation },
+    startId: options.sequence.startSequenceId,
+    idRange: options.sequence.sequenceIdRange,
+    serial: options.sequence.serialSequences,
   };
 }
 
 function parametersOf(options: PerfOptions, warn: (line: string) => void): Record<string, ParameterValue> {
-  if (options.protocol !== 'grpc') return {};
+  if (options.connection.protocol !== 'grpc') return {};
   const parameters: Record<string, ParameterValue> = {};
-  for (const { name, value, type } of options.requestParameters) {
+  for (const { name, value, type } of options.input.requestParameters) {
     if (type === 'string') parameters[name] = value;
     else if (type === 'bool') parameters[name] = value.toLowerCase() === 'true';
     else if (type === 'int') parameters[name] = BigInt(Number.parseInt(value, 10) || 0);
@@ -68,10 +70,10 @@ function parametersOf(options: PerfOptions, warn: (line: string) => void): Recor
 
 /** Every batch must have the same inputs in the same shapes (infer_data_manager.cc of perf_analyzer). */
 function checkBatches(options: PerfOptions, model: PerfModel, data: InputData): void {
-  if (options.batchSize <= 1) return;
+  if (options.input.batchSize <= 1) return;
   for (const steps of data.streams) {
     steps.forEach((first, index) => {
-      for (let i = 1; i < options.batchSize; i++) {
+      for (let i = 1; i < options.input.batchSize; i++) {
         const other = steps[(index + i) % steps.length] as typeof first;
         const names = (step: typeof first): string => step.inputs.map((input) => input.name).join('\0');
         if (names(first) !== names(other)) {

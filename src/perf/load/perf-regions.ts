@@ -13,8 +13,8 @@ import { RequestMaker } from './request-maker.js';
 /** Bytes of the region of an output: what its shape needs, or what the user says where that is not known. */
 export function outputBytes(output: PerfTensor, options: PerfOptions): number {
   const elements = output.datatype === 'BYTES' ? undefined : elementsOf(output);
-  const each = elements === undefined ? options.outputSharedMemorySize : elements * elementSize(output.datatype);
-  return Math.max(1, options.batchSize) * each;
+  const each = elements === undefined ? options.input.outputSharedMemorySize : elements * elementSize(output.datatype);
+  return Math.max(1, options.input.batchSize) * each;
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { InferenceServerClient } from '../../client/index.js';
 import { messageOf } from '../error/message-of.js';
 import { startUpError } from '../error/perf-error.js';
-import type { PerfOptions } from '../options/perf-options.js';
+import type { ConnectionOptions } from '../options/connection-options.js';
 
 /** Changes the server's global trace settings, if any were given (settings in the order of their names). */
 export async function setTrace(
-  { trace }: Pick<PerfOptions, 'trace'>,
+  { trace }: Pick<ConnectionOptions, 'trace'>,
   client: InferenceServerClient,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {

@@ -9,35 +9,35 @@ const ASYNC_CONNECTIONS = 4096;
 
 /** How clients are made for these options: for load contexts, and for everything else. */
 export function clientOptionsOf(options: PerfOptions): ClientOptions & { readonly protocol: 'http' | 'grpc' } {
-  const protocol = options.protocol === 'grpc' ? 'grpc' : 'http';
-  const tls = protocol === 'grpc' ? grpcTls(options.ssl) : httpsTls(options);
+  const protocol = options.connection.protocol === 'grpc' ? 'grpc' : 'http';
+  const tls = protocol === 'grpc' ? grpcTls(options.tls) : httpsTls(options);
   return {
     protocol,
     url: urlOf(options),
-    maxConnections: options.async ? ASYNC_CONNECTIONS : 1,
+    maxConnections: options.load.async ? ASYNC_CONNECTIONS : 1,
     ...(tls === undefined ? {} : { tls }),
     ...(protocol === 'grpc'
-      ? { compression: options.grpcCompression }
-      : { inputFormat: options.inputTensorFormat, outputFormat: options.outputTensorFormat }),
+      ? { compression: options.connection.grpcCompression }
+      : { inputFormat: options.input.inputTensorFormat, outputFormat: options.input.outputTensorFormat }),
   };
 }
 
 /**
- * The address as the original uses it: a slash at the end of `-u` becomes an empty segment of every path, which the server
+ * The address as perf_analyzer uses it: a slash at the end of `-u` becomes an empty segment of every path, which the server
  * does not find.
  */
-function urlOf({ url, protocol }: PerfOptions): string {
+function urlOf({ connection: { url, protocol } }: PerfOptions): string {
   return protocol === 'http' && url.endsWith('/') ? `${url}/` : url;
 }
 
 /** Header options as the client takes them; a name given twice is one header with both values. */
-export function headersOf({ headers }: PerfOptions): Record<string, string> {
+export function headersOf({ connection: { headers } }: PerfOptions): Record<string, string> {
   const all: Record<string, string> = {};
   for (const [name, value] of headers) all[name] = all[name] === undefined ? value : `${all[name]},${value}`;
   return all;
 }
 
-function grpcTls(ssl: PerfOptions['ssl']): TlsOptions | undefined {
+function grpcTls(ssl: PerfOptions['tls']): TlsOptions | undefined {
   if (!ssl.grpcUseSsl) return undefined;
   return {
     ...file('rootCertificates', ssl.grpcRootCertificates),
@@ -46,7 +46,7 @@ function grpcTls(ssl: PerfOptions['ssl']): TlsOptions | undefined {
   };
 }
 
-function httpsTls({ ssl, url }: PerfOptions): TlsOptions | undefined {
+function httpsTls({ tls: ssl, connection: { url } }: PerfOptions): TlsOptions | undefined {
   if (!url.startsWith('https://')) return undefined;
   if (ssl.httpsVerifyPeer === 1 && ssl.httpsVerifyHost !== 2) {
     throw new PerfError(
@@ -84,8 +84,8 @@ function pemKey(path: string, type: 'PEM' | 'DER'): string {
         type: 'pkcs8',
       }) as string;
     } catch {
-      // The next form; when none fits, the message below tells.
+      // The next form; when none fits, the message below says so.
     }
   }
-  throw new PerfError(`error: '${path}' holds no private key in DER form.`);
+  throw new PerfError(`error: '${path}' is not a private key in DER form.`);
 }

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs';
 import { PerfError, startUpError } from '../error/perf-error.js';
 import { readFile } from '../input/read-json-data.js';
-import { unsupported } from '../options/option.js';
 import type { PerfOptions } from '../options/perf-options.js';
 
 /** Refuses kinds of servers and of runs that this program does not know, one clear line each. */
 export function checkSupportedKind(options: PerfOptions): void {
-  if (options.enableMpi) {
+  if (options.connection.enableMpi) {
     throw new PerfError(
       "error: --enable-mpi is not supported by triton perf: Unable to load MPI library. If you are trying to run with MPI / multiple models, check that 'libmpi.so' is on `LD_LIBRARY_PATH` environment variable path.",
     );
@@ -16,25 +15,25 @@ export function checkSupportedKind(options: PerfOptions): void {
 
 /** Refuses features that this program does not have; asked once the server is known to be there. */
 export function checkSupportedFeatures(options: PerfOptions, warn: (line: string) => void): void {
-  if (options.serviceKind !== 'triton') throw unsupportedKind(options);
-  if (options.verbosity > 1) {
+  if (options.connection.serviceKind !== 'triton') throw unsupportedKind(options);
+  if (options.report.verbosity > 1) {
     warn('triton perf: -v was given twice, but the messages on the wire are not shown; going on as with one -v.');
   }
 }
 
 function checkKind(options: PerfOptions): void {
-  switch (options.serviceKind) {
+  switch (options.connection.serviceKind) {
     case 'triton':
       return;
     case 'triton_c_api': {
-      const directory = options.tritonServerDirectory;
+      const directory = options.connection.tritonServerDirectory;
       if (statSync(directory, { throwIfNoEntry: false }) === undefined) {
         throw startUpError('failed to create triton client backend', `Unable to find filepath: ${directory}`);
       }
       break;
     }
     case 'openai':
-      if (options.protocol === 'grpc') {
+      if (options.connection.protocol === 'grpc') {
         throw startUpError(
           'failed to create triton client backend',
           'perf_analyzer does not support gRPC protocol with OpenAI endpoints',
@@ -43,7 +42,7 @@ function checkKind(options: PerfOptions): void {
       checkInputFiles(options);
       break;
     case 'tfserving':
-      // Told once it is known that there is a server at all.
+      // Reported once it is known that there is a server at all.
       return;
     default:
       checkInputFiles(options);
@@ -51,13 +50,15 @@ function checkKind(options: PerfOptions): void {
   throw unsupportedKind(options);
 }
 
-function unsupportedKind({ serviceKind }: PerfOptions): PerfError {
-  return unsupported(`--service-kind ${serviceKind}`, 'Use --service-kind triton.');
+function unsupportedKind({ connection: { serviceKind } }: PerfOptions): PerfError {
+  return new PerfError(
+    `error: --service-kind ${serviceKind} is not supported by this version of triton perf. Use --service-kind triton.`,
+  );
 }
 
-/** Faults of the input files are told first: they would be there with any service kind. */
+/** Faults of the input files are reported first: they would be there with any service kind. */
 function checkInputFiles(options: PerfOptions): void {
-  for (const path of options.inputPaths) {
+  for (const path of options.input.inputPaths) {
     if (statSync(path, { throwIfNoEntry: false })?.isFile()) readFile(path);
   }
 }

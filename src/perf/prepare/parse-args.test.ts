@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PerfError } from '../error/perf-error.js';
-import { GETOPT_SPECS } from '../options/option-table.js';
-import type { PerfOptions } from '../options/perf-options.js';
-import { usage } from '../options/usage.js';
+import { OPTION_TABLE, type PerfOptions, perfHelp } from '../options/perf-options.js';
 import { parseArgs } from './parse-args.js';
 
 function parse(...args: string[]): { options: PerfOptions; warnings: string[] } {
@@ -28,23 +26,23 @@ function faultOf(...args: string[]): PerfError {
 
 test('every option of a plain command line has its default', () => {
   const { options } = parse('-m', 'x');
-  assert.equal(options.url, 'localhost:8000');
-  assert.equal(options.maxThreads, 16);
-  assert.equal(options.measurementInterval, 5000);
-  assert.equal(options.stabilityThreshold, 0.1);
-  assert.equal(options.loadMode, 'Concurrency');
-  assert.equal(options.metricsUrl, 'localhost:8002/metrics');
-  assert.equal(parse('-m', 'x', '-i', 'GRPC').options.url, 'localhost:8001');
+  assert.equal(options.connection.url, 'localhost:8000');
+  assert.equal(options.load.maxThreads, 16);
+  assert.equal(options.measure.measurementInterval, 5000);
+  assert.equal(options.measure.stabilityThreshold, 0.1);
+  assert.equal(options.load.loadMode, 'Concurrency');
+  assert.equal(options.connection.metricsUrl, 'localhost:8002/metrics');
+  assert.equal(parse('-m', 'x', '-i', 'GRPC').options.connection.url, 'localhost:8001');
 });
 
 test('options may be shortened, joined and repeated', () => {
   const { options } = parse('-mx', '-vab4', '--con=2:8:2', '--perc', '95', '--shape', 'a:b:1,2', '-Hk: v');
-  assert.equal(options.batchSize, 4);
-  assert.equal(options.async, true);
-  assert.equal(options.verbosity, 1);
-  assert.deepEqual(options.concurrency, { start: 2, end: 8, step: 2 });
-  assert.deepEqual([...options.shapes], [['a:b', [1, 2]]]);
-  assert.deepEqual(options.headers, [['k', ' v']]);
+  assert.equal(options.input.batchSize, 4);
+  assert.equal(options.load.async, true);
+  assert.equal(options.report.verbosity, 1);
+  assert.deepEqual(options.load.concurrency, { start: 2, end: 8, step: 2 });
+  assert.deepEqual([...options.input.shapes], [['a:b', [1, 2]]]);
+  assert.deepEqual(options.connection.headers, [['k', ' v']]);
 });
 
 const USAGE_FAULTS: readonly [args: string[], text: string][] = [
@@ -96,8 +94,8 @@ test('malformed options show as typed, without the usage text', () => {
 
 test('warnings do not stop the parse', () => {
   const { options, warnings } = parse('-m', 'x', '-t', '4', '-c', '8', '--sequence-length', '0');
-  assert.deepEqual(options.concurrency, { start: 4, end: 8, step: 1 });
-  assert.equal(options.sequenceLength, 20);
+  assert.deepEqual(options.load.concurrency, { start: 4, end: 8, step: 1 });
+  assert.equal(options.sequence.sequenceLength, 20);
   assert.match(warnings[0] as string, /^Warning: -t is deprecated/);
   assert.match(warnings[2] as string, /^WARNING: The sequence length must be > 0/);
 });
@@ -108,13 +106,13 @@ test('the number of requests of a fixed schedule is that of its entries', () => 
   writeFileSync(file, '{"data":[{"timestamp":[0]},{"timestamp":[5]},{"timestamp":[9]}]}');
   const { options } = parse('-m', 'x', '--fixed-schedule', '--input-data', file, '--warmup-request-count', '1');
   rmSync(folder, { recursive: true });
-  assert.equal(options.requestCount, 2);
-  assert.equal(options.measurementMode, 'count_windows');
+  assert.equal(options.load.requestCount, 2);
+  assert.equal(options.measure.measurementMode, 'count_windows');
 });
 
 test('the usage text names every option', () => {
-  const text = usage();
-  for (const { name } of GETOPT_SPECS) {
-    if (name !== '' && name !== 'help') assert.match(text, new RegExp(`--${name}(?![-\\w])`));
+  const text = perfHelp();
+  for (const { name } of OPTION_TABLE) {
+    if (name !== '') assert.match(text, new RegExp(`--${name}(?![-\\w])`));
   }
 });

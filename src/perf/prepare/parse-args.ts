@@ -1,11 +1,13 @@
-import { getopt } from '../../base/options/getopt.js';
+import { freezeGroups } from '../../base/options/option.js';
+import { helpHint, OptionError, usageLine } from '../../base/options/option-error.js';
+import { type ReadOutcome, readOptions } from '../../base/options/read-options.js';
 import { PerfError } from '../error/perf-error.js';
 import { checkOptions } from '../options/check-options.js';
-import type { ParseContext } from '../options/option.js';
-import { GETOPT_SPECS, OPTIONS } from '../options/option-table.js';
-import type { PerfOptions } from '../options/perf-options.js';
-import { defaultPerfOptions } from '../options/perf-options.js';
+import type { ParseContext } from '../options/perf-option.js';
+import { draftOf, OPTION_TABLE, type PerfOptions } from '../options/perf-options.js';
 import { completeOptions } from './complete-options.js';
+
+const COMMAND = 'triton perf';
 
 /** What the command line asks for. */
 export type ParsedArgs =
@@ -18,33 +20,43 @@ export type ParsedArgs =
  * go to `warn` as lines.
  */
 export function parseArgs(args: readonly string[], warn: (line: string) => void): ParsedArgs {
-  const { matches, errors } = getopt(args, GETOPT_SPECS);
-  const [error] = errors;
-  let version = false;
   const context: ParseContext = {
-    options: defaultPerfOptions(),
+    options: draftOf(),
     chosenMode: undefined,
     deprecatedConcurrency: false,
     warn,
-    version: () => {
-      version = true;
-    },
   };
-  for (const match of matches.slice(0, error?.afterMatches)) {
-    const option = OPTIONS.get(match.name);
-    if (option === undefined) return { kind: 'help' };
-    const label = match.short || option.name === '' ? `-${option.short}` : `--${option.name}`;
-    option.apply(context, { label, value: match.value ?? '' });
-    if (version) return { kind: 'version' };
+  const outcome = readOptions(args, OPTION_TABLE, context);
+  if (outcome.kind === 'standard') return { kind: outcome.name };
+  if (outcome.kind === 'refused') throw ownError(`${outcome.label}: ${outcome.error.message}`);
+  if (outcome.kind === 'malformed') throw malformed(outcome);
+  try {
+    completeOptions(context);
+    checkOptions(context);
+  } catch (reason) {
+    throw reason instanceof OptionError ? ownError(reason.message) : reason;
   }
-  if (error !== undefined) throw new PerfError(getoptText(error.kind, error.text), { emptyLines: 0 });
-  completeOptions(context);
-  checkOptions(context);
-  return { kind: 'measure', options: context.options };
+  return { kind: 'measure', options: freezeGroups(context.options) };
 }
 
-function getoptText(kind: 'unknown' | 'ambiguous' | 'missing' | 'excess' | 'short', text: string): string {
-  if (kind === 'short') return `Error: Invalid short option '${text}'`;
-  if (kind === 'unknown' || kind === 'ambiguous') return `Error: Invalid long option '${text}'`;
-  return `Error: Missing value for option '${text}'`;
+/** An error of ours, which perf_analyzer does not have. */
+function ownError(what: string): PerfError {
+  return new PerfError(usageLine(COMMAND, what), { emptyLines: 0 });
+}
+
+/**
+ * perf_analyzer's message, to the letter, because scripts compare it. Who reads it on a terminal is also told which option
+ * was probably meant.
+ */
+function malformed({ error, near }: Extract<ReadOutcome, { kind: 'malformed' }>): PerfError {
+  const { kind, text } = error;
+  const hint = `${near === undefined ? '' : `Did you mean '${near}'? `}${helpHint(COMMAND)}`;
+  const unknown = kind === 'unknown' || kind === 'ambiguous';
+  const what =
+    kind === 'short'
+      ? `Invalid short option '${text}'`
+      : unknown
+        ? `Invalid long option '${text}'`
+        : `Missing value for option '${text}'`;
+  return new PerfError(`Error: ${what}`, { emptyLines: 0, hint });
 }

@@ -25,7 +25,18 @@ export function chartReport(_: PerfOptions, { print }: ReportOutput): Reporter {
 /** The levels as a table: throughput, latencies, and where the time went (microseconds). */
 function levelTable(levels: readonly ReportedLevel[], options: PerfOptions): string {
   const table = new Table({
-    head: [levelName(options), 'infer/sec', 'avg us', 'p50', 'p90', 'p95', 'p99', 'queue', 'compute', 'network+rest'],
+    head: [
+      levelName(options.load),
+      'infer/sec',
+      'avg us',
+      'p50',
+      'p90',
+      'p95',
+      'p99',
+      'queue',
+      'compute',
+      'network+rest',
+    ],
     style: { head: [], border: [] },
     colAligns: Array.from({ length: 10 }, () => 'right' as const),
   });
@@ -53,7 +64,7 @@ function levelTable(levels: readonly ReportedLevel[], options: PerfOptions): str
 function levelChart(levels: readonly ReportedLevel[], options: PerfOptions): string {
   if (levels.length < 2) return '';
   const sorted = [...levels].sort((a, b) => a.level - b.level);
-  const name = levelName(options).toLowerCase();
+  const name = levelName(options.load).toLowerCase();
   const first = formatG((sorted[0] as ReportedLevel).level);
   const last = formatG((sorted.at(-1) as ReportedLevel).level);
   const chart = (title: string, values: readonly number[]): string =>

@@ -24,12 +24,12 @@ export function consoleReport(_: PerfOptions, { print, warn }: ReportOutput): Re
 /** The lines at the end of a run, as perf_analyzer prints them; none without a level. */
 export function summary(levels: readonly ReportedLevel[], options: PerfOptions): string[] {
   if (levels.length === 0) return [];
-  const value = options.percentile === -1 ? 'Average' : `p${options.percentile}`;
-  const name = levelName(options);
+  const value = options.measure.percentile === -1 ? 'Average' : `p${options.measure.percentile}`;
+  const name = levelName(options.load);
   return [
     `Inferences/Second vs. Client ${value} Batch Latency`,
     ...levels.map(({ level, result, mark }) => {
-      const latency = usec(stabilizingNs(result.latency, options.percentile));
+      const latency = usec(stabilizingNs(result.latency, options.measure.percentile));
       const note = mark === undefined ? '' : ` (${mark})`;
       return `${name}: ${formatG(level)}, throughput: ${formatG(result.throughput)} infer/sec, latency ${latency} usec${note}`;
     }),

@@ -27,7 +27,7 @@ interface Column<Row> {
  * The CSV files: the report and one for each model that the measured one calls. The file is checked before the first
  * request: perf_analyzer leaves out what cannot be written without a word.
  */
-export function csvReport({ reportFile }: PerfOptions, { warn }: ReportOutput): Reporter {
+export function csvReport({ report: { reportFile } }: PerfOptions, { warn }: ReportOutput): Reporter {
   checkReportFile(reportFile);
   return {
     runFinished({ levels, options, model }) {
@@ -37,7 +37,7 @@ export function csvReport({ reportFile }: PerfOptions, { warn }: ReportOutput): 
 }
 
 function writeCsvFiles(levels: readonly ReportedLevel[], context: ReportContext, warn: (line: string) => void): void {
-  const file = context.options.reportFile;
+  const file = context.options.report.reportFile;
   const rows = byThroughput(levels);
   writeReportFile(file, csvTable(levels, context, warn));
   const [first] = rows;
@@ -81,7 +81,7 @@ function mainColumns(
   warn: (line: string) => void,
 ): Column<ReportedLevel>[] {
   const columns: Column<ReportedLevel>[] = [
-    { header: levelName(options), value: ({ level }) => formatG(level) },
+    { header: levelName(options.load), value: ({ level }) => formatG(level) },
     { header: 'Inferences/Second', value: ({ result }) => formatG(result.throughput) },
   ];
   if (model.decoupled) {
@@ -103,8 +103,8 @@ function mainColumns(
   }
   columns.push({ header: 'Client Recv', value: (row) => usec(receive(row)) });
   columns.push(...percentileColumns(options));
-  if (options.verboseCsv) {
-    if (options.percentile === -1) {
+  if (options.report.verboseCsv) {
+    if (options.measure.percentile === -1) {
       columns.push({ header: 'Avg latency', value: ({ result }) => usec(result.latency.averageNs) });
     }
     columns.push(
@@ -117,8 +117,8 @@ function mainColumns(
     );
   }
   // A column that perf_analyzer does not have: only where its option asks for rows that perf_analyzer would not write.
-  if (options.keepGoing) columns.push({ header: 'Verdict', value: ({ mark }) => mark ?? 'ok' });
-  if (options.verboseCsv && options.collectMetrics) {
+  if (options.measure.keepGoing) columns.push({ header: 'Verdict', value: ({ mark }) => mark ?? 'ok' });
+  if (options.report.verboseCsv && options.connection.collectMetrics) {
     for (const { header, value } of GPU_COLUMNS) {
       columns.push({ header, value: ({ result }) => value(result.gpuPolls ?? []) });
     }
@@ -126,7 +126,7 @@ function mainColumns(
   return columns;
 }
 
-function percentileColumns({ percentile }: PerfOptions): Column<ReportedLevel>[] {
+function percentileColumns({ measure: { percentile } }: PerfOptions): Column<ReportedLevel>[] {
   return [...new Set([50, 90, 95, 99, ...(percentile === -1 ? [] : [percentile])])]
     .sort((a, b) => a - b)
     .map((p) => ({
@@ -141,7 +141,7 @@ function composingColumns(
 ): Column<ReportedLevel & { stats: ServerStats }>[] {
   type Row = ReportedLevel & { stats: ServerStats };
   return [
-    { header: levelName(options), value: ({ level }) => formatG(level) },
+    { header: levelName(options.load), value: ({ level }) => formatG(level) },
     {
       header: 'Inferences/Second',
       value: ({ result, stats }) => {

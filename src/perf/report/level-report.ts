@@ -62,8 +62,8 @@ function clientReport(result: WindowResult, { options, model }: ReportContext): 
   }
   lines.push(`    Throughput: ${formatG(result.throughput)} infer/sec`);
   if (model.decoupled) lines.push(`    Response Throughput: ${formatG(result.responseThroughput)} infer/sec`);
-  if (options.verbosity > 0) lines.push(`    Avg client overhead: ${result.overheadPercent.toFixed(2)}%`);
-  if (options.percentile === -1) {
+  if (options.report.verbosity > 0) lines.push(`    Avg client overhead: ${result.overheadPercent.toFixed(2)}%`);
+  if (options.measure.percentile === -1) {
     const deviation = deviationText(result.latency.deviationUs);
     lines.push(`    Avg latency: ${usec(result.latency.averageNs)} usec (standard deviation ${deviation} usec)`);
   }
@@ -74,7 +74,7 @@ function clientReport(result: WindowResult, { options, model }: ReportContext): 
   return lines;
 }
 
-function clientLibrary(result: WindowResult, { protocol, verbosity }: PerfOptions): string {
+function clientLibrary(result: WindowResult, { connection: { protocol }, report: { verbosity } }: PerfOptions): string {
   const send = usec(result.avgSendNs);
   const receive = usec(result.avgReceiveNs);
   const total = averageUs(result.avgRequestNs, 1);

@@ -16,7 +16,10 @@ export interface ExportSource extends Pick<FinishedRun, 'options' | 'model' | 'd
 }
 
 /** The profile export: a file with every request as JSON (profile_data_exporter.cc of perf_analyzer). */
-export function profileExport({ profileExportFile }: PerfOptions, { version, warn }: ReportOutput): Reporter {
+export function profileExport(
+  { report: { profileExportFile } }: PerfOptions,
+  { version, warn }: ReportOutput,
+): Reporter {
   return {
     runFinished(run) {
       const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
@@ -35,12 +38,12 @@ export function profileExport({ profileExportFile }: PerfOptions, { version, war
 export function profileDocument(source: ExportSource, warn: (line: string) => void): string {
   const { options, version } = source;
   const experiments = source.exported.map((level) => experimentJson(level, source, warn));
-  return `{"experiments":[${experiments.join(',')}],"version":${quoted(version)},"service_kind":${quoted(options.serviceKind)},"endpoint":${quoted(options.endpoint)}}`;
+  return `{"experiments":[${experiments.join(',')}],"version":${quoted(version)},"service_kind":${quoted(options.connection.serviceKind)},"endpoint":${quoted(options.connection.endpoint)}}`;
 }
 
 function experimentJson(level: ExportedLevel, source: ExportSource, warn: (line: string) => void): string {
   const time = (ns: number): string => String(source.epochOffsetNs + BigInt(Math.round(ns)));
-  const { loadMode } = source.options;
+  const { loadMode } = source.options.load;
   const experiment =
     loadMode === 'Concurrency' || loadMode === 'PeriodicConcurrency'
       ? `{"mode":"concurrency","value":${level.level}}`
@@ -61,7 +64,7 @@ function requestJson(
   const inputs = (step?.inputs ?? []).map(({ name, data: bytes }) => {
     const datatype = model.inputs.find((input) => input.name === name)?.datatype ?? 'BYTES';
     // perf_analyzer does not see what lies in shared memory.
-    const shown = options.sharedMemory === 'none' ? valueJson(datatype, bytes, warn) : '""';
+    const shown = options.input.sharedMemory === 'none' ? valueJson(datatype, bytes, warn) : '""';
     return `${quoted(name)}:${shown}`;
   });
   // A response that only says "final" has no outputs, but perf_analyzer names them all the same.

@@ -4,7 +4,7 @@ import { latencyFigures } from '../measure/latency.js';
 import { emptyServerStats, type ServerStats } from '../measure/server-stats.js';
 import type { WindowResult } from '../measure/window.js';
 import type { PerfModel } from '../model/perf-model.js';
-import { defaultPerfOptions } from '../options/perf-options.js';
+import { draftOf } from '../options/perf-options.js';
 import { summary } from './console-report.js';
 import { csvTable } from './csv-report.js';
 import { levelReport, passLine } from './level-report.js';
@@ -65,11 +65,11 @@ function result(throughput: number, stats: ServerStats | undefined = server()): 
   };
 }
 
-const context = { options: defaultPerfOptions(), model: MODEL };
+const context = { options: draftOf(), model: MODEL };
 const fail = (line: string): void => assert.fail(line);
 
 test('the settings block of a sweep', () => {
-  const options = { ...defaultPerfOptions(), concurrency: { start: 1, end: 2, step: 1 } };
+  const options = { ...draftOf(), load: { ...draftOf().load, concurrency: { start: 1, end: 2, step: 1 } } };
   assert.equal(
     settingsBlock(options, MODEL),
     `*** Measurement Settings ***

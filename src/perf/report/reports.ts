@@ -11,9 +11,12 @@ interface Form {
 /** Every form of report, in the order in which they are made. A new one is a file and a line here. */
 const FORMS: readonly Form[] = [
   { wanted: () => true, load: async () => (await import('./console-report.js')).consoleReport },
-  { wanted: ({ reportFile }) => reportFile !== '', load: async () => (await import('./csv-report.js')).csvReport },
   {
-    wanted: ({ profileExportFile }) => profileExportFile !== '',
+    wanted: ({ report: { reportFile } }) => reportFile !== '',
+    load: async () => (await import('./csv-report.js')).csvReport,
+  },
+  {
+    wanted: ({ report: { profileExportFile } }) => profileExportFile !== '',
     load: async () => (await import('./profile-export.js')).profileExport,
   },
   { wanted: (_, { chart }) => chart, load: async () => (await import('./chart.js')).chartReport },

@@ -1,7 +1,8 @@
 import type { PerfModel } from '../model/perf-model.js';
+import type { ServiceKind } from '../options/connection-options.js';
 import type { PerfOptions } from '../options/perf-options.js';
 
-const KIND_NAMES: Readonly<Record<PerfOptions['serviceKind'], string>> = {
+const KIND_NAMES: Readonly<Record<ServiceKind, string>> = {
   triton: 'TRITON',
   tfserving: 'TENSORFLOW_SERVING',
   torchserve: 'TORCHSERVE',
@@ -13,18 +14,20 @@ const KIND_NAMES: Readonly<Record<PerfOptions['serviceKind'], string>> = {
 /** The block `*** Measurement Settings ***` with the empty line that ends it, as perf_analyzer.cc prints it. */
 export function settingsBlock(options: PerfOptions, model: Pick<PerfModel, 'decoupled'>): string {
   const lines = ['*** Measurement Settings ***'];
-  if (options.serviceKind === 'triton' || options.batchSizeGiven) lines.push(`  Batch size: ${options.batchSize}`);
-  lines.push(`  Service Kind: ${KIND_NAMES[options.serviceKind]}`);
-  if (options.warmupRequestCount > 0) lines.push(`  Sending ${requests(options.warmupRequestCount, 'warmup')}`);
-  if (options.requestCount > 0) lines.push(`  Sending ${requests(options.requestCount, 'benchmark')}`);
+  if (options.connection.serviceKind === 'triton' || options.input.batchSizeGiven)
+    lines.push(`  Batch size: ${options.input.batchSize}`);
+  lines.push(`  Service Kind: ${KIND_NAMES[options.connection.serviceKind]}`);
+  if (options.load.warmupRequestCount > 0)
+    lines.push(`  Sending ${requests(options.load.warmupRequestCount, 'warmup')}`);
+  if (options.load.requestCount > 0) lines.push(`  Sending ${requests(options.load.requestCount, 'benchmark')}`);
   else lines.push(...stabilization(options));
   lines.push(...limits(options));
-  if (options.loadMode === 'RequestRate') {
-    const kind = options.requestDistribution === 'poisson' ? 'poisson' : 'uniform';
+  if (options.load.loadMode === 'RequestRate') {
+    const kind = options.load.requestDistribution === 'poisson' ? 'poisson' : 'uniform';
     lines.push(`  Using ${kind} distribution on request generation`);
   }
-  if (options.search === 'binary') lines.push('  Using Binary Search algorithm');
-  lines.push(`  Using ${options.async ? 'asynchronous' : 'synchronous'} calls for inference`);
+  if (options.load.search === 'binary') lines.push('  Using Binary Search algorithm');
+  lines.push(`  Using ${options.load.async ? 'asynchronous' : 'synchronous'} calls for inference`);
   if (model.decoupled) lines.push('  Detected decoupled model, using the first response for measuring latency');
   return `${lines.join('\n')}\n\n`;
 }
@@ -34,18 +37,18 @@ function requests(count: number, kind: string): string {
 }
 
 function stabilization(options: PerfOptions): string[] {
-  const metric = options.async ? 'throughput' : 'latency and throughput';
-  const value = options.percentile === -1 ? `average ${metric}` : `p${options.percentile}${metric}`;
-  const lines = [`  Using "${options.measurementMode}" mode for stabilization`, `  Stabilizing using ${value}`];
-  if (options.measurementMode === 'time_windows') {
-    lines.push(`  Measurement window: ${options.measurementInterval} msec`);
+  const metric = options.load.async ? 'throughput' : 'latency and throughput';
+  const value = options.measure.percentile === -1 ? `average ${metric}` : `p${options.measure.percentile}${metric}`;
+  const lines = [`  Using "${options.measure.measurementMode}" mode for stabilization`, `  Stabilizing using ${value}`];
+  if (options.measure.measurementMode === 'time_windows') {
+    lines.push(`  Measurement window: ${options.measure.measurementInterval} msec`);
   } else {
-    lines.push(`  Minimum number of samples in each window: ${options.measurementRequestCount}`);
+    lines.push(`  Minimum number of samples in each window: ${options.measure.measurementRequestCount}`);
   }
   return lines;
 }
 
-function limits({ concurrency, requestRate, latencyThreshold }: PerfOptions): string[] {
+function limits({ load: { concurrency, requestRate }, measure: { latencyThreshold } }: PerfOptions): string[] {
   const lines: string[] = [];
   if (concurrency.end !== 1) {
     lines.push(`  Latency limit: ${latencyThreshold} msec`);

@@ -15,13 +15,14 @@ export function sweepEndLine(
 ): string | undefined {
   const { measured, planned, level, last } = end;
   if (planned === undefined || measured >= planned || last.met) return undefined;
-  const where = `stopped at level ${measured} of ${planned}: ${levelName(options).toLowerCase()} ${formatG(level)}`;
+  const where = `stopped at level ${measured} of ${planned}: ${levelName(options.load).toLowerCase()} ${formatG(level)}`;
   const goOn = 'or measure all levels with --keep-going';
   if (last.overLimit) {
-    return `${where} is over the latency threshold of ${options.latencyThreshold} msec. Raise -l, ${goOn}.`;
+    return `${where} is over the latency threshold of ${options.measure.latencyThreshold} msec. Raise -l, ${goOn}.`;
   }
-  const window = options.measurementMode === 'time_windows' ? '--measurement-interval' : '--measurement-request-count';
-  return `${where} is not stable: ${spreadText(spread)}, the bound is ${percent(options.stabilityThreshold)} (-s). Raise ${window} or -s, ${goOn}.`;
+  const window =
+    options.measure.measurementMode === 'time_windows' ? '--measurement-interval' : '--measurement-request-count';
+  return `${where} is not stable: ${spreadText(spread)}, the bound is ${percent(options.measure.stabilityThreshold)} (-s). Raise ${window} or -s, ${goOn}.`;
 }
 
 function spreadText(spread: StabilitySpread | undefined): string {
