@@ -64,7 +64,7 @@ async function setUpAndMeasure(
   const options = settleForModel(given, model, warn);
   const data = readInputData(model, options, print);
   const setup = makeSetup(options, model, data, warn);
-  const regions = setup.sharedMemory ? await PerfRegions.open(options, model, data, setup, client) : undefined;
+  const regions = setup.sharedMemory ? await PerfRegions.open(client, options, model, setup) : undefined;
   try {
     const serverStatistics = await hasStatistics(client, headers);
     const measurement = { options, model, data, setup, client, headers, serverStatistics };

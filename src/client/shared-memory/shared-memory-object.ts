@@ -36,7 +36,11 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
   readonly #path: string;
   #fd: number;
 
-  private constructor(name: string, key: string, byteSize: number, path: string, fd: number) {
+  private constructor(
+    { name, key, byteSize }: Pick<SharedMemoryObject, 'name' | 'key' | 'byteSize'>,
+    path: string,
+    fd: number,
+  ) {
     this.name = name;
     this.key = key;
     this.byteSize = byteSize;
@@ -72,7 +76,7 @@ export class SharedMemoryObject implements SystemSharedMemoryRegion {
       else if (size < byteSize) {
         throw invalidArg(`the shared memory object '${key}' exists with ${size} bytes, fewer than ${byteSize}`);
       }
-      return new SharedMemoryObject(name, key, byteSize, path, fd);
+      return new SharedMemoryObject({ name, key, byteSize }, path, fd);
     } catch (reason) {
       closeSync(fd);
       throw TritonError.from(reason);

@@ -11,6 +11,7 @@ const INCONSISTENT =
 
 /** Reads JSON files of input data; several files add steps (of objects) or streams (of arrays). */
 export function readJsonData(paths: readonly string[], model: PerfModel, options: { schedule: boolean }): InputData {
+  const frame = { model, schedule: options.schedule };
   const streams: InputStep[][] = [];
   let nested: boolean | undefined;
   for (const path of paths) {
@@ -23,7 +24,7 @@ export function readJsonData(paths: readonly string[], model: PerfModel, options
     nested = fileIsNested;
     if (!fileIsNested) {
       streams[0] ??= [];
-      appendSteps(streams[0], 0, data, validation, model, options.schedule);
+      appendSteps(streams[0], { stream: 0, data, validation }, frame);
       continue;
     }
     data.forEach((entry, index) => {
@@ -35,14 +36,8 @@ export function readJsonData(paths: readonly string[], model: PerfModel, options
       ) {
         throw inputDataError("The 'validation_data' field doesn't align with 'data' field in the json file");
       }
-      appendSteps(
-        steps,
-        streams.length,
-        entry as readonly JsonValue[],
-        expected as readonly JsonValue[] | undefined,
-        model,
-        options.schedule,
-      );
+      const stream = { data: entry as readonly JsonValue[], validation: expected as readonly JsonValue[] | undefined };
+      appendSteps(steps, { stream: streams.length, ...stream }, frame);
       streams.push(steps);
     });
   }
@@ -83,17 +78,24 @@ export function readFile(path: string): { data: readonly JsonValue[]; validation
   return { data, validation };
 }
 
-function appendSteps(
-  steps: InputStep[],
-  stream: number,
-  data: readonly JsonValue[],
-  validation: readonly JsonValue[] | undefined,
-  model: PerfModel,
-  schedule: boolean,
-): void {
+/** What steps are read for. */
+interface StepFrame {
+  readonly model: PerfModel;
+  /** Whether each step has a time at which it is sent. */
+  readonly schedule: boolean;
+}
+
+/** Steps of one stream, and what their responses should be. */
+interface StreamData {
+  readonly stream: number;
+  readonly data: readonly JsonValue[];
+  readonly validation: readonly JsonValue[] | undefined;
+}
+
+function appendSteps(steps: InputStep[], { stream, data, validation }: StreamData, frame: StepFrame): void {
   data.forEach((entry, index) => {
     const location = ` ( Location stream id: ${stream}, step id: ${steps.length})`;
-    steps.push(readStep(entry, validation?.[index], model, schedule, location));
+    steps.push(readStep(entry, validation?.[index], frame, location));
   });
 }
 
@@ -108,8 +110,7 @@ const TIMESTAMP: PerfTensor = {
 function readStep(
   entry: JsonValue,
   expected: JsonValue | undefined,
-  model: PerfModel,
-  schedule: boolean,
+  { model, schedule }: StepFrame,
   location: string,
 ): InputStep {
   if (!isObject(entry)) throw inputDataError('Input data file is malformed.');

@@ -37,12 +37,12 @@ export class PerfRegions {
 
   /** Makes, fills and registers the regions. Throws what ends the run: no memory, or a server that refuses. */
   static async open(
+    client: InferenceServerClient,
     options: PerfOptions,
     model: PerfModel,
-    data: InputData,
     setup: LoadSetup,
-    client: InferenceServerClient,
   ): Promise<PerfRegions> {
+    const { data } = setup;
     checkOptionalInputs(model, data);
     const regions = new PerfRegions(client, setup.headers);
     // Objects have names in the whole machine: they must not outlive this process.

@@ -34,7 +34,7 @@ function blockOf(stats: ServerStats, depth: number, block: Block): string[] {
   }
   lines.push(`${indent}  Successful request count: ${stats.success.count}`);
   const head = `${indent}  Avg request latency: ${latency.request} usec`;
-  if (stats.composing.length > 0) return [...lines, ...ensembleLines(stats, latency, head, depth, block)];
+  if (stats.composing.length > 0) return [...lines, ...ensembleLines(stats, latency, { head, depth }, block)];
   if (block.cache) {
     return [
       ...lines,
@@ -51,8 +51,7 @@ function blockOf(stats: ServerStats, depth: number, block: Block): string[] {
 function ensembleLines(
   stats: ServerStats,
   latency: ServerLatency,
-  head: string,
-  depth: number,
+  { head, depth }: { readonly head: string; readonly depth: number },
   block: Block,
 ): string[] {
   const indent = ' '.repeat(2 * depth);

@@ -16,17 +16,20 @@ export interface StoreCall {
 /** A store refused, or could not be reached. It leaves no store: each turns it into a TritonError in Triton's words. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
-  /**
-   * `status`: of HTTP, 0 when there was no response. `body`: what came with it. `headers`: with lower-case names.
-   */
-  constructor(
-    message: string,
-    readonly status: number,
-    readonly body = '',
-    readonly headers: Readonly<Record<string, string | string[] | undefined>> = {},
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  /** Of HTTP; 0 when there was no response. */
+  readonly status: number;
+  /** What came with it. */
+  readonly body: string;
+  /** With lower-case names. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+
+  /** Without a response: none came, for the reason `cause`. */
+  constructor(message: string, response?: Partial<Pick<StoreError, 'status' | 'body' | 'headers'>>, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    const { status = 0, body = '', headers = {} } = response ?? {};
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
   }
 }
 
@@ -51,7 +54,7 @@ export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Prom
     } catch (cause) {
       if (delay === undefined || isLasting(cause)) {
         const { host } = new URL(url);
-        throw new StoreError(`cannot reach ${host}: ${innermostText(cause)}`, 0, '', {}, { cause });
+        throw new StoreError(`cannot reach ${host}: ${innermostText(cause)}`, {}, cause);
       }
       await sleep(delay);
       continue;
@@ -60,7 +63,7 @@ export async function openBody(sign: () => Promise<StoreCall> | StoreCall): Prom
     if (status >= 200 && status < 300) return body;
     const text = await textOf(body, MAX_ERROR_BYTES).catch(() => '');
     if (delay !== undefined && mayPass(status)) await sleep(delay);
-    else throw new StoreError(`HTTP status ${status}`, status, text, headers);
+    else throw new StoreError(`HTTP status ${status}`, { status, body: text, headers });
   }
 }
 
@@ -72,7 +75,7 @@ export async function readText(sign: () => Promise<StoreCall> | StoreCall): Prom
       return await textOf(body, MAX_TEXT_BYTES);
     } catch (cause) {
       const delay = DELAYS_MS[tries];
-      if (delay === undefined) throw new StoreError(innermostText(cause), 0, '', {}, { cause });
+      if (delay === undefined) throw new StoreError(innermostText(cause), {}, cause);
       await sleep(delay);
     }
   }

@@ -124,7 +124,7 @@ async function attempt(file: Download, { signal, onProgress }: DownloadOptions):
   }
   const handle = await open(file.part, at === 0 ? 'w' : 'a');
   try {
-    await store(response.body, handle, at, file, onProgress);
+    await store(response.body, { handle, start: at }, file, onProgress);
   } finally {
     response.body.destroy();
     await handle.close();
@@ -133,8 +133,7 @@ async function attempt(file: Download, { signal, onProgress }: DownloadOptions):
 
 async function store(
   body: AsyncIterable<Uint8Array>,
-  handle: FileHandle,
-  start: number,
+  { handle, start }: { readonly handle: FileHandle; readonly start: number },
   file: Download,
   onProgress: DownloadOptions['onProgress'],
 ): Promise<void> {
