@@ -3,7 +3,7 @@
  * a directory import each other. The table is the only list; this test reads it.
  */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -84,3 +84,17 @@ function roomOf(file: string): string {
 function arrow({ from, to }: Import): string {
   return `${from} -> ${to}`;
 }
+
+/** What ARCHITECTURE.md calls a file or a directory: relative to src/ or to the project, in the table of rooms to the room. */
+test('every file and directory that ARCHITECTURE.md names is there', () => {
+  const lines = readFileSync(path.join(ROOT, 'ARCHITECTURE.md'), 'utf8').split('\n');
+  const missing = lines.flatMap((line) => {
+    const room = /^\| `([a-z]+)\/` \|/.exec(line)?.[1] ?? '';
+    const names = [...line.matchAll(/`([a-zA-Z][\w./-]*(?:\.ts|\.js|\.py|\/))`/g)].map(([, name]) => name!);
+    return names.filter((name) => {
+      const places = [path.join(SOURCE, name), path.join(ROOT, name), path.join(SOURCE, room, name)];
+      return !name.includes('NAME') && !places.some((place) => existsSync(place));
+    });
+  });
+  assert.deepEqual(missing, []);
+});
