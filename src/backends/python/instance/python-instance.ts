@@ -9,20 +9,20 @@ import type { Interpreter } from '../process/interpreter.js';
 import { notHealthy, type ProcessSettings, PythonProcess } from '../process/python-process.js';
 import { FrameFault, type FrameReader } from '../wire/frame-reader.js';
 import { FrameWriter } from '../wire/frame-writer.js';
-import { parametersToJson, readResponse, writeTensor } from '../wire/tensor-codec.js';
-import { FromModel, Outcome, SHARED_FROM, ToModel } from '../wire/wire.js';
+import { readResponse } from '../wire/tensor-codec.js';
+import { FromModel, ToModel } from '../wire/wire.js';
+import { answerRequests } from './answer-requests.js';
+import { acknowledgeRegions, IdleMemory, releaseRegions } from './memory-return.js';
+import { OpenRequests } from './open-requests.js';
 import { ReadyChecks } from './ready-checks.js';
 import { RepeatedErrors } from './repeated-errors.js';
 import { RestartSchedule } from './restart-schedule.js';
+import { sendBatch } from './send-batch.js';
 
 /** A batch waits so long for a process that is being started again, in ms; then it fails. */
 const RESTART_WAIT_MS = 1000;
 
-/** Shared memory beyond this is given back when the instance has had nothing to do for a while. */
-const KEPT_BYTES = 16 << 20;
-const IDLE_MS = 5000;
-
-/** A batch is sent ahead of the end of the one before when so many executions in a row were shorter than this, in ns. */
+/** A batch is sent ahead of the end of the one before when N executions in a row were shorter than this, in ns. */
 const QUICK_NS = 2_000_000;
 const QUICK_RUNS = 32;
 
@@ -59,9 +59,12 @@ export class PythonInstance implements BackendInstance {
   readonly #hostCalls: HostCalls;
   readonly #ready: ReadyChecks;
   readonly #batches = new Map<number, Batch>();
-  /** Requests without a final response, by key. */
-  readonly #open = new Map<number, ExecutionRequest>();
+  readonly #open = new OpenRequests((key) => this.#calls.untraced(key));
   readonly #restarts: RestartSchedule;
+  readonly #idleMemory = new IdleMemory((process) => {
+    if (this.#process !== process) return 'gone';
+    return this.#batches.size > 0 ? 'busy' : 'idle';
+  });
   /** Exceptions of `execute`. */
   readonly #errors: RepeatedErrors;
   /** Ends a start that is being made. */
@@ -72,11 +75,7 @@ export class PythonInstance implements BackendInstance {
   #closing = false;
   /** When the process was last heard of, or last got something to do after it had nothing; in ns. */
   #signNs = nowNs();
-  #nextKey = 0;
   #nextBatch = 0;
-  #idleTimer: NodeJS.Timeout | undefined;
-  /** When the process last had something to do. */
-  #activeNs = 0;
   /** When a batch was last sent to the process without work and the last one was done, in ns; quick executions in a row. */
   #sentNs = 0;
   #doneNs = 0;
@@ -126,30 +125,19 @@ export class PythonInstance implements BackendInstance {
   }
 
   async execute(requests: readonly ExecutionRequest[]): Promise<ExecutionTimes> {
-    if (this.#process === undefined) await this.#restarted();
+    if (this.#process === undefined) await this.#restarts.settled(RESTART_WAIT_MS);
     const process = this.#process;
     if (process === undefined) throw notHealthy(this.name);
     if (this.#batching) checkInputs(requests);
     const computeStart = nowNs();
     const number = this.#nextBatch;
     this.#nextBatch = (this.#nextBatch + 1) >>> 0;
-    const keys = requests.map((request) => this.#register(request));
-    const { toModel, fromModel } = process.memories;
-    const read = fromModel.takeRead();
-    const writer = new FrameWriter(ToModel.EXECUTE, expectedSize(requests));
+    const keys = requests.map((request) => this.#open.add(request));
+    for (const [i, request] of requests.entries()) this.#watch(process, keys[i]!, request);
     try {
-      writer.u32(number);
-      writer.u16(requests.length);
-      writer.u64s(read);
-      requests.forEach((request, i) => void this.#writeRequest(writer, process, keys[i]!, request));
-      const frame = writer.finish();
-      process.checkLength(frame);
-      process.send(frame);
+      sendBatch(process, { number, requests, keys });
     } catch (reason) {
-      // No frame can be as large as this batch.
-      for (const key of keys) this.#take(key);
-      fromModel.untake(read);
-      for (const region of writer.regions) toModel.release(region);
+      for (const key of keys) this.#open.take(key);
       throw reason;
     }
     const inputEnd = nowNs();
@@ -162,7 +150,7 @@ export class PythonInstance implements BackendInstance {
   async close(): Promise<void> {
     this.#closing = true;
     this.#signNs = nowNs();
-    clearTimeout(this.#idleTimer);
+    this.#idleMemory.stop();
     this.#restarts.stop();
     this.#cancelStart.abort(notHealthy(this.name));
     await this.#restarts.starting;
@@ -179,9 +167,7 @@ export class PythonInstance implements BackendInstance {
 
   /** The process has requests, and the clients of all of them are gone. */
   get abandoned(): boolean {
-    if (this.#open.size === 0) return false;
-    for (const { cancelled } of this.#open.values()) if (!cancelled) return false;
-    return true;
+    return this.#open.abandoned;
   }
 
   /** Ends the process for good and at once: its requests fail. */
@@ -192,48 +178,9 @@ export class PythonInstance implements BackendInstance {
     await this.#process?.kill();
   }
 
-  /** Waits a little for a process that is being started again. */
-  async #restarted(): Promise<void> {
-    const { starting } = this.#restarts;
-    if (starting === undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, RESTART_WAIT_MS);
-    });
-    await Promise.race([starting, late]);
-    clearTimeout(timer);
-  }
-
-  #register(request: ExecutionRequest): number {
-    // Keys come round after 2^32 requests; one whose request is still open is passed over.
-    while (this.#open.has(this.#nextKey)) this.#nextKey = (this.#nextKey + 1) >>> 0;
-    const key = this.#nextKey;
-    this.#nextKey = (key + 1) >>> 0;
-    this.#open.set(key, request);
-    return key;
-  }
-
-  #writeRequest(writer: FrameWriter, process: PythonProcess, key: number, request: ExecutionRequest): void {
-    writer.u32(key);
-    writer.u32((request.sequenceStart ? 1 : 0) | (request.sequenceEnd ? 2 : 0));
-    writer.bigU64(request.timeoutMicroseconds);
-    if (typeof request.correlationId === 'string') {
-      writer.u8(1);
-      writer.text(request.correlationId);
-    } else {
-      writer.u8(0);
-      writer.bigU64(request.correlationId);
-    }
-    writer.text(request.id);
-    writer.text(parametersToJson(request.parameters));
-    writer.u16(request.requestedOutputs.length);
-    for (const name of request.requestedOutputs) writer.text(name);
-    const { trace } = request;
-    writer.u8((request.cancelled ? 1 : 0) | (trace === undefined ? 0 : 2) | (request.pace === undefined ? 0 : 4));
-    if (trace !== undefined) {
-      writer.text(trace.context ?? '');
-      this.#calls.traced(key, trace);
-    }
+  /** Lets a request be traced, and its process hear of its cancellation. */
+  #watch(process: PythonProcess, key: number, request: ExecutionRequest): void {
+    if (request.trace !== undefined) this.#calls.traced(key, request.trace);
     request.onCancelled = () => {
       const frame = new FrameWriter(ToModel.CANCELLED, 8);
       frame.u32(key);
@@ -241,8 +188,6 @@ export class PythonInstance implements BackendInstance {
       // The model may wait for a call that waits for the model: nobody waits for either any more.
       if (this.abandoned) this.#calls.cancelAll();
     };
-    writer.u16(request.inputs.length);
-    for (const input of request.inputs) writeTensor(writer, input, process.memories);
   }
 
   async #start(cancelled?: AbortSignal): Promise<void> {
@@ -273,25 +218,15 @@ export class PythonInstance implements BackendInstance {
     const error = notHealthy(this.name, process.fault);
     const batches = [...this.#batches.values()];
     this.#batches.clear();
-    for (const { keys } of batches) for (const key of keys) this.#take(key);
-    const left = [...this.#open.keys()];
+    for (const { keys } of batches) for (const key of keys) this.#open.take(key);
+    const left = this.#open.keys();
     if (!planned) {
       const when = batches.length > 0 ? ' while it executed a batch' : '';
       this.#options.log.error(`${error.message} It ended${when} and is started again.`);
     }
     for (const { reject } of batches) reject(error);
-    for (const key of left) this.#take(key)?.respond({ outputs: [], error }, true);
+    for (const key of left) this.#open.take(key)?.respond({ outputs: [], error }, true);
     if (!planned) this.#restarts.died();
-  }
-
-  /** The request of a key, which then counts as answered. */
-  #take(key: number): ExecutionRequest | undefined {
-    const request = this.#open.get(key);
-    if (request === undefined) return undefined;
-    this.#open.delete(key);
-    this.#calls.untraced(key);
-    request.onCancelled = undefined;
-    return request;
   }
 
   #receive(kind: number, frame: FrameReader, process: PythonProcess): void {
@@ -304,7 +239,7 @@ export class PythonInstance implements BackendInstance {
         break;
       case FromModel.BLS:
         this.#calls.begin(frame, process, this.abandoned);
-        this.#acknowledge(process);
+        acknowledgeRegions(process);
         break;
       case FromModel.BLS_CANCEL:
         this.#calls.cancel(frame.u32());
@@ -322,7 +257,7 @@ export class PythonInstance implements BackendInstance {
         this.#ready.answered(frame);
         break;
       case FromModel.RELEASED:
-        this.#released(frame, process);
+        releaseRegions(frame, process);
         break;
     }
     frame.end();
@@ -345,43 +280,28 @@ export class PythonInstance implements BackendInstance {
       const text = `Failed to process the request(s) for model '${this.name}', message: ${frame.text()}`;
       const error = new TritonError('INTERNAL', text);
       this.#errors.report(text);
-      for (const key of keys) this.#take(key)?.respond({ outputs: [], error }, true);
+      for (const key of keys) this.#open.take(key)?.respond({ outputs: [], error }, true);
     } else {
-      for (const key of keys) {
-        const outcome = frame.u8();
-        if (outcome === Outcome.RESPONSE) {
-          const response = readResponse(frame, process.memories);
-          this.#take(key)?.respond(response, true);
-        } else if (outcome === Outcome.OPEN) {
-          answersLater = true;
-        } else if (outcome === Outcome.RESCHEDULED) {
-          this.#take(key)?.reschedule();
-        } else if (outcome === Outcome.CLOSED) {
-          // A thread of the model counts its response before it sends it: the frame may still be on its way.
-          if (this.#open.has(key)) answersLater = true;
-        } else {
-          throw new FrameFault(`a request has the unknown outcome ${outcome}`);
-        }
-      }
+      answersLater = answerRequests(frame, keys, this.#open, process.memories);
     }
-    this.#released(frame, process);
+    releaseRegions(frame, process);
     frame.end();
     // Only now: a batch whose frame cannot be read fails with the end of the process.
     this.#batches.delete(number);
     this.#restarts.worked();
     const computeEnd = nowNs();
     this.#doneNs = computeEnd;
-    this.#idle(process);
+    this.#idleMemory.worked(process, computeEnd);
     batch.resolve({ computeStart, inputEnd, outputStart, computeEnd, failed, answersLater });
   }
 
   #sent(frame: FrameReader, process: PythonProcess): void {
     const key = frame.u32();
     const final = frame.u8() === 1;
-    this.#released(frame, process);
+    releaseRegions(frame, process);
     const response = frame.u8() === 1 ? readResponse(frame, process.memories) : undefined;
-    this.#acknowledge(process);
-    const request = final ? this.#take(key) : this.#open.get(key);
+    acknowledgeRegions(process);
+    const request = final ? this.#open.take(key) : this.#open.get(key);
     request?.respond(response, final);
     if (final || (request !== undefined && request.pace === undefined)) return;
     // The model's `send` waits until the receiver takes the next response.
@@ -394,41 +314,6 @@ export class PythonInstance implements BackendInstance {
     if (ready === undefined) goOn();
     else void ready.then(goOn);
   }
-
-  /** The process needs these regions no more. */
-  #released(frame: FrameReader, process: PythonProcess): void {
-    for (const region of frame.u64s()) process.memories.toModel.release(region);
-  }
-
-  /** Names the regions that were read, if there are any: it is sent at once, as no batch may follow soon. */
-  #acknowledge(process: PythonProcess, trim = false): void {
-    const { fromModel } = process.memories;
-    if (!trim && !fromModel.hasRead) return;
-    const frame = new FrameWriter(ToModel.ACKNOWLEDGE, 32);
-    frame.u64s(fromModel.takeRead());
-    frame.u8(trim ? 1 : 0);
-    process.control(frame.finish());
-  }
-
-  /** Gives shared memory back when nothing has happened for a while. */
-  #idle(process: PythonProcess): void {
-    this.#activeNs = this.#doneNs;
-    if (this.#idleTimer !== undefined) return;
-    const { toModel, fromModel } = process.memories;
-    if (!fromModel.used && toModel.size <= KEPT_BYTES) return;
-    const look = (): void => {
-      this.#idleTimer = undefined;
-      if (this.#process !== process) return;
-      const leftMs = IDLE_MS - (nowNs() - this.#activeNs) / 1e6;
-      if (leftMs > 0 || this.#batches.size > 0) {
-        this.#idleTimer = setTimeout(look, Math.max(leftMs, 1000)).unref();
-        return;
-      }
-      toModel.trim();
-      this.#acknowledge(process, true);
-    };
-    this.#idleTimer = setTimeout(look, IDLE_MS).unref();
-  }
 }
 
 function checkInputs(requests: readonly ExecutionRequest[]): void {
@@ -436,14 +321,4 @@ function checkInputs(requests: readonly ExecutionRequest[]): void {
     if (inputs.length > 0) continue;
     throw new TritonError('INVALID_ARG', `${requestPrefix(id)}out of bounds index 0: request has 0 inputs`);
   }
-}
-
-/** Bytes that a frame with these requests will need, roughly. */
-function expectedSize(requests: readonly ExecutionRequest[]): number {
-  let size = 64;
-  for (const { inputs } of requests) {
-    size += 256;
-    for (const { data } of inputs) size += 128 + (data.byteLength < SHARED_FROM ? data.byteLength : 0);
-  }
-  return size;
 }

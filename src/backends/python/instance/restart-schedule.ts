@@ -36,6 +36,17 @@ export class RestartSchedule {
     return this.#pending;
   }
 
+  /** Waits for the start that is being made, if there is one, for `limitMs` at most. */
+  async settled(limitMs: number): Promise<void> {
+    if (this.#pending === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.#pending, late]);
+    clearTimeout(timer);
+  }
+
   /** A batch was executed: the next death is the first again. */
   worked(): void {
     this.#failures = 0;
