@@ -1,5 +1,6 @@
 import os from 'node:os';
 import { BackendRegistry } from '../backends/registry.js';
+import { compareBytes } from '../base/compare-bytes.js';
 import { endNow, exitIsHindered } from '../base/process-end.js';
 import type { InferenceEngine, ModelMetrics, ReadyModel } from '../contract/engine.js';
 import type { CustomFamily } from '../contract/metrics.js';
@@ -268,7 +269,7 @@ export class Engine implements InferenceEngine {
 
   #records(): readonly ModelRecord[] {
     const records = [...(this.#manager?.records() ?? [])];
-    return records.sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
+    return records.sort((a, b) => compareBytes(a.id, b.id));
   }
 
   /** The models of a statistics call for all of them. */

@@ -6,7 +6,7 @@ import { emptyModelConfig, InputFormat, ModelInput } from '../protocol/proto/mod
 import { create } from '../protocol/proto/schema.js';
 import { imageModel } from './model-input.js';
 
-const { FORMAT_NONE, FORMAT_NHWC, FORMAT_NCHW } = InputFormat.values as Record<string, number>;
+const { FORMAT_NONE, FORMAT_NHWC, FORMAT_NCHW } = InputFormat.values;
 
 interface Facts {
   input?: { datatype?: Datatype; shape?: number[] };

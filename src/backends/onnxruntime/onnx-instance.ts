@@ -1,3 +1,4 @@
+import { compareBytes } from '../../base/compare-bytes.js';
 import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../contract/backend.js';
 import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
@@ -130,7 +131,7 @@ export class OnnxInstance implements BackendInstance {
     if (names === this.#lastNames) return this.#lastSorted;
     let sorted = this.#sortedNames.get(names);
     if (sorted === undefined) {
-      sorted = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      sorted = [...names].sort(compareBytes);
       this.#sortedNames.set(names, sorted);
     }
     this.#lastNames = names;

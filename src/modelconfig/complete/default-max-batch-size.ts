@@ -3,7 +3,8 @@ import { invalidArg } from '../../protocol/error.js';
 /** Key of the backend configuration. */
 export const DEFAULT_MAX_BATCH_SIZE_KEY = 'default-max-batch-size';
 
-const DEFAULT_MAX_BATCH_SIZE = 4;
+/** Its default. */
+export const DEFAULT_MAX_BATCH_SIZE = 4;
 
 /**
  * The maximum batch size that auto-completion gives a model that batches.

@@ -69,11 +69,11 @@ function normalizeGroup(
   config: ModelConfig,
   host: InstanceGroupHost,
 ): ModelInstanceGroup {
-  const { KIND_AUTO, KIND_CPU, KIND_GPU } = InstanceKind.values as Record<string, number>;
+  const { KIND_AUTO, KIND_CPU, KIND_GPU } = InstanceKind.values;
   const group = { ...given, name: given.name || `${config.name}_${index}` };
   if (group.kind === KIND_AUTO) {
     const onGpu = host.gpus.length > 0 && group.gpus.every((gpu) => host.gpus.includes(gpu));
-    group.kind = (onGpu ? KIND_GPU : KIND_CPU) as number;
+    group.kind = onGpu ? KIND_GPU : KIND_CPU;
   }
   if (group.count < 1) {
     const defaults = host.backends.find(({ name }) => name === config.backend)?.defaultCounts;

@@ -1,5 +1,6 @@
 /** Files and folders of a local repository, with the server's error texts. */
 import { readdir, stat } from 'node:fs/promises';
+import { compareBytes } from '../../base/compare-bytes.js';
 import { readRegularFile } from '../../base/files/read-regular-file.js';
 import { systemText } from '../../base/files/system-text.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
@@ -12,11 +13,6 @@ export function joinPath(first: string, ...rest: readonly string[]): string {
     else if (segment !== '') path = `${path.endsWith('/') ? path.slice(0, -1) : path}/${segment.replace(/^\//, '')}`;
   }
   return path;
-}
-
-/** Byte-wise order, as the server's sets of names have it. */
-export function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** What a path is, symbolic links followed; undefined when nothing is there. */

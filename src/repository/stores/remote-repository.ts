@@ -1,8 +1,9 @@
 /** A model repository in an object store: its models are fetched into temporary folders before they are loaded. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { compareBytes } from '../../base/compare-bytes.js';
 import { invalidArg } from '../../protocol/error.js';
-import { compareBytes, statError } from '../files/local.js';
+import { statError } from '../files/local.js';
 import { fetchObjects } from './fetch-objects.js';
 import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
 import type { Environment, ObjectStore, StoredObject } from './object-store.js';

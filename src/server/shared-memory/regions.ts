@@ -1,4 +1,5 @@
 /** Registered shared memory. */
+import { compareBytes } from '../../base/compare-bytes.js';
 import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
 import { sharedMemoryName } from '../../protocol/shared-memory-path.js';
@@ -98,7 +99,7 @@ export class ServerSharedMemory implements SharedMemoryRegions {
   status(kind: SharedMemoryKind, name: string): readonly RegionStatus[] {
     if (name === '') {
       if (kind === 'cuda') return [];
-      return [...this.#regions.values()].sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+      return [...this.#regions.values()].sort((a, b) => compareBytes(a.name, b.name));
     }
     const region = this.#regions.get(name);
     if (region === undefined) {

@@ -1,4 +1,7 @@
-import { DEFAULT_MAX_BATCH_SIZE_KEY } from '../../../modelconfig/complete/default-max-batch-size.js';
+import {
+  DEFAULT_MAX_BATCH_SIZE,
+  DEFAULT_MAX_BATCH_SIZE_KEY,
+} from '../../../modelconfig/complete/default-max-batch-size.js';
 import { DEFAULT_BACKEND_DIRECTORY } from '../../../repository/load/prepare-load.js';
 import type { EngineOptions } from '../../options/engine-options.js';
 
@@ -26,6 +29,7 @@ export function backendSettingsJson(options: EngineOptions, backend: string): st
   if (!settings.has('min-compute-capability')) settings.set('min-compute-capability', '0.000000');
   const keys = [...settings.keys()].sort();
   const entries = keys.map((key) => [key, settings.get(key)] as const);
-  if (!settings.has(DEFAULT_MAX_BATCH_SIZE_KEY)) entries.push([DEFAULT_MAX_BATCH_SIZE_KEY, '4']);
+  if (!settings.has(DEFAULT_MAX_BATCH_SIZE_KEY))
+    entries.push([DEFAULT_MAX_BATCH_SIZE_KEY, String(DEFAULT_MAX_BATCH_SIZE)]);
   return JSON.stringify({ cmdline: Object.fromEntries(entries) });
 }

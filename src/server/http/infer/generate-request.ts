@@ -1,5 +1,6 @@
 /** The generate extension: plain JSON objects for requests and responses (Triton: docs/protocol/extension_generate.md). */
 
+import { compareBytes } from '../../../base/compare-bytes.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../contract/request.js';
 import { elementCount, elementSize } from '../../../protocol/datatype.js';
@@ -169,7 +170,7 @@ export function* encodeGenerateResponseSteps(response: InferenceResponse): Steps
   add('model_version', jsonString(response.modelVersion));
   for (const [name, value] of response.parameters) add(name, jsonParameter(value));
   for (const output of response.outputs) add(output.name, output);
-  const sorted = [...members].sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const sorted = [...members].sort(([a], [b]) => compareBytes(a, b));
   const body = new BodyBuilder();
   for (const [index, [name, value]] of sorted.entries()) {
     body.text(`${index === 0 ? '{' : ','}${jsonString(name)}:`);
