@@ -39,7 +39,7 @@ describe('classifySteps', () => {
     );
   });
 
-  test('orders equal values as the original, when they compete for a place', () => {
+  test('orders equal values as Triton does, when they compete for a rank', () => {
     const values = new Array<number>(1001).fill(0);
     values[304] = 1;
     const tensor = makeTensor('O', 'UINT8', values);

@@ -1,4 +1,4 @@
-/** The `data` of a JSON tensor -> the tensor's bytes, with the server's checks and texts (spec: wire protocol, 3.2, 3.5). */
+/** The `data` of a JSON tensor -> the tensor's bytes, with Triton's checks and messages. */
 import { elementSize, isDatatype } from '../datatype.js';
 import { invalidArg } from '../error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
