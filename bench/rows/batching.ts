@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nowNs, SYSTEM_CLOCK } from '../../src/base/clock.js';
 import { silentLog } from '../../src/base/log.js';
@@ -12,6 +11,7 @@ import { newFailureCounts } from '../../src/engine/statistics/version-counters.j
 import { normalizeModelConfig } from '../../src/modelconfig/complete/normalize.js';
 import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { compileModelPlan } from '../../src/modelconfig/plan/model-plan.js';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { convModel, pictureShape } from '../conv-model.js';
 import { alternate, compare, type Measured, median } from '../measure.js';
 import { startTriton } from '../server-process.js';
@@ -66,18 +66,15 @@ function nameOf(instances: number, batching: boolean): string {
 }
 
 function addModel(repository: string, instances: number, batching: boolean): void {
-  const folder = path.join(repository, nameOf(instances, batching));
-  mkdirSync(path.join(folder, '1'), { recursive: true });
-  writeFileSync(path.join(folder, '1/model.onnx'), convModel(MODEL));
   const { size, channels } = MODEL;
-  writeFileSync(
-    path.join(folder, 'config.pbtxt'),
-    `backend: "onnxruntime" max_batch_size: ${MAX_BATCH}
+  writeFiles(path.join(repository, nameOf(instances, batching)), {
+    '1/model.onnx': convModel(MODEL),
+    'config.pbtxt': `backend: "onnxruntime" max_batch_size: ${MAX_BATCH}
     input { name: "x" data_type: TYPE_FP32 dims: [3, ${size}, ${size}] }
     output { name: "y" data_type: TYPE_FP32 dims: [${channels}] }
     instance_group { count: ${instances} kind: KIND_CPU }
     ${batching ? 'dynamic_batching { }' : ''}`,
-  );
+  });
 }
 
 /** Time of a request through the batcher, beside one through the default scheduler, with a model that does nothing. */

@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { measure, median } from '../measure.js';
 import { ROOT, startTriton } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
@@ -21,12 +22,11 @@ export async function densenetRows(context: BenchContext): Promise<Row[]> {
   }
   const repository = path.join(context.folder, 'densenet');
   const model = path.join(repository, 'densenet121');
-  mkdirSync(path.join(model, '1'), { recursive: true });
+  writeFiles(model, {
+    '1/': '',
+    'config.pbtxt': `backend: "onnxruntime"\ninstance_group { count: ${INSTANCES} kind: KIND_CPU }\n`,
+  });
   cpSync(graph, path.join(model, '1/model.onnx'));
-  writeFileSync(
-    path.join(model, 'config.pbtxt'),
-    `backend: "onnxruntime"\ninstance_group { count: ${INSTANCES} kind: KIND_CPU }\n`,
-  );
   const seconds = Math.max(context.seconds, 5);
   const server = await startTriton(repository);
   const input = new Float32Array(SHAPE.reduce((a, b) => a * b)).map((_, k, all) => k / all.length);

@@ -1,8 +1,9 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import path from 'node:path';
 import type { ReadyModel } from '../../src/contract/engine.js';
 import type { InferenceRequest } from '../../src/contract/request.js';
 import { Engine } from '../../src/engine/engine.js';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { median } from '../measure.js';
 import { ROOT } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
@@ -26,14 +27,13 @@ const CHAIN = [step('INPUT0', 'INPUT1', 's', 'd'), step('s', 'd', 'x', 'y'), ste
 export async function ensembleRows(context: BenchContext): Promise<Row[]> {
   const repository = path.join(context.folder, 'ensemble');
   cpSync(path.join(ROOT, 'fixtures/models/simple'), path.join(repository, 'simple'), { recursive: true });
-  mkdirSync(path.join(repository, 'chain/1'), { recursive: true });
   const io = (kind: string): string =>
     [0, 1].map((i) => `${kind} { name: "${kind.toUpperCase()}${i}" data_type: TYPE_INT32 dims: 16 }`).join(' ');
-  writeFileSync(
-    path.join(repository, 'chain/config.pbtxt'),
-    `platform: "ensemble" max_batch_size: 8 ${io('input')} ${io('output')}
+  writeFiles(path.join(repository, 'chain'), {
+    '1/': '',
+    'config.pbtxt': `platform: "ensemble" max_batch_size: 8 ${io('input')} ${io('output')}
     ensemble_scheduling { ${CHAIN.join(' ')} }`,
-  );
+  });
   const engine = await Engine.start({
     ...{ repositories: [repository], backendConfig: [], autoComplete: true, modelControlMode: 'none', loadModels: [] },
     ...{ strictReadiness: true, log: QUIET },

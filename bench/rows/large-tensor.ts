@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { alternate, median } from '../measure.js';
 import { startTriton } from '../server-process.js';
 import type { BenchContext, Row } from './context.js';
@@ -10,16 +10,14 @@ const ELEMENTS = 1 << 20;
 /** A 4 MB FP32 tensor through the identity backend, both ways: tensors per second, MB/s and the server's CPU. */
 export async function largeTensorRows(context: BenchContext): Promise<Row[]> {
   const repository = path.join(context.folder, 'large');
-  const model = path.join(repository, 'identity_fp32');
-  mkdirSync(path.join(model, '1'), { recursive: true });
-  writeFileSync(
-    path.join(model, 'config.pbtxt'),
-    `backend: "identity"
+  writeFiles(path.join(repository, 'identity_fp32'), {
+    '1/': '',
+    'config.pbtxt': `backend: "identity"
 input { name: "INPUT0" data_type: TYPE_FP32 dims: -1 }
 output { name: "OUTPUT0" data_type: TYPE_FP32 dims: -1 }
 instance_group { count: 1 kind: KIND_CPU }
 `,
-  );
+  });
   const server = await startTriton(repository);
   try {
     const data = new Uint8Array(Float32Array.from({ length: ELEMENTS }, (_, i) => i).buffer);

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { alternate, compare, type Measured, median } from '../measure.js';
 import { hasNvidiaServer, nvidiaPython, startNvidiaServer } from '../nvidia-server.js';
 import { childrenOf, type ServerProcess, startTriton } from '../server-process.js';
@@ -41,10 +42,7 @@ export async function pythonRows(context: BenchContext): Promise<Row[]> {
     return [];
   }
   const repository = path.join(context.folder, 'python');
-  const folder = path.join(repository, 'python_identity');
-  mkdirSync(path.join(folder, '1'), { recursive: true });
-  writeFileSync(path.join(folder, 'config.pbtxt'), CONFIG);
-  writeFileSync(path.join(folder, '1/model.py'), MODEL);
+  writeFiles(path.join(repository, 'python_identity'), { 'config.pbtxt': CONFIG, '1/model.py': MODEL });
   const triton = await startTriton(repository, [`--backend-config=python,python-executable=${nvidiaPython()}`]);
   const nvidia = await startNvidiaServer(repository);
   try {

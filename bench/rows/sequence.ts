@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ReadyModel } from '../../src/contract/engine.js';
 import type { InferenceRequest } from '../../src/contract/request.js';
 import { Engine } from '../../src/engine/engine.js';
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 import { median } from '../measure.js';
 import type { BenchContext, Row } from './context.js';
 
@@ -52,9 +52,8 @@ export async function sequenceRows(context: BenchContext): Promise<Row[]> {
 
 async function startEngine(repository: string): Promise<Engine> {
   for (const [name, config] of Object.entries(MODELS)) {
-    mkdirSync(path.join(repository, name, '1'), { recursive: true });
     const text = `backend: "identity" max_batch_size: ${CLIENTS} ${TENSORS} ${config}`;
-    writeFileSync(path.join(repository, name, 'config.pbtxt'), text);
+    writeFiles(path.join(repository, name), { '1/': '', 'config.pbtxt': text });
   }
   const engine = await Engine.start({
     repositories: [repository],

@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const IO =
@@ -35,6 +34,8 @@ class TritonPythonModel:
             sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
         return None
 `;
+
+import { writeFiles } from '../../test/support/machine/temporary-directory.js';
 
 const sequence = (strategy: string): string =>
   `${IDENTITY} max_batch_size: 4 ${ONE} sequence_batching { max_sequence_idle_microseconds: 60000000 ${strategy} }`;
@@ -88,7 +89,6 @@ export function writeModels(repository: string, python: boolean): string[] {
 }
 
 function writeModel(repository: string, name: string, config: string, code?: string): void {
-  mkdirSync(path.join(repository, name, '1'), { recursive: true });
-  writeFileSync(path.join(repository, name, 'config.pbtxt'), config);
-  if (code !== undefined) writeFileSync(path.join(repository, name, '1/model.py'), code);
+  const version = code === undefined ? { '1/': '' } : { '1/model.py': code };
+  writeFiles(path.join(repository, name), { 'config.pbtxt': config, ...version });
 }

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeFiles } from '../../../test/support/machine/temporary-directory.js';
 import { initializer, node, onnxModel } from '../../../test/support/repositories/onnx-builder.js';
 
 const INT32 = 6;
@@ -52,8 +52,8 @@ class TritonPythonModel:
         tensor += 1000
 `;
 
-/** Four responses to each request, from a pool of threads; the same array is changed between them. */
-const DECOUPLED = `${HEAD}from concurrent.futures import ThreadPoolExecutor
+/** The beginning of a model whose `respond` runs in a pool of threads. */
+const POOLED = `${HEAD}from concurrent.futures import ThreadPoolExecutor
 
 
 class TritonPythonModel:
@@ -65,7 +65,10 @@ class TritonPythonModel:
             self.pool.submit(self.respond, request)
         return None
 
-    def respond(self, request):
+`;
+
+/** Four responses to each request, from a pool of threads; the same array is changed between them. */
+const DECOUPLED = `${POOLED}    def respond(self, request):
         tensor = pb_utils.get_input_tensor_by_name(request, "IN").as_numpy().copy()
         sender = request.get_response_sender()
         for _ in range(4):
@@ -75,19 +78,7 @@ class TritonPythonModel:
 `;
 
 /** Calls another model from a pool of threads, with what only this request has. */
-const CALLS = `${HEAD}from concurrent.futures import ThreadPoolExecutor
-
-
-class TritonPythonModel:
-    def initialize(self, args):
-        self.pool = ThreadPoolExecutor(8)
-
-    def execute(self, requests):
-        for request in requests:
-            self.pool.submit(self.respond, request)
-        return None
-
-    def respond(self, request):
+const CALLS = `${POOLED}    def respond(self, request):
         sender = request.get_response_sender()
         try:
             tensor = pb_utils.get_input_tensor_by_name(request, "IN").as_numpy()
@@ -128,8 +119,7 @@ const PYTHON_MODELS: typeof MODELS = {
 /** Writes the models whose responses name their request. */
 export function writeNamingModels(repository: string, python: boolean): void {
   for (const [name, [config, file, content]] of Object.entries({ ...MODELS, ...(python ? PYTHON_MODELS : {}) })) {
-    mkdirSync(path.join(repository, name, '1'), { recursive: true });
-    writeFileSync(path.join(repository, name, 'config.pbtxt'), `${config}\n`);
-    if (file !== undefined && content !== undefined) writeFileSync(path.join(repository, name, '1', file), content);
+    const version = file === undefined || content === undefined ? { '1/': '' } : { [`1/${file}`]: content };
+    writeFiles(path.join(repository, name), { 'config.pbtxt': `${config}\n`, ...version });
   }
 }
