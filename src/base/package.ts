@@ -12,3 +12,8 @@ export function packageVersion(): string {
   const file = new URL('../../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
+
+/** What `--version` prints, with every command. */
+export function versionLine(): string {
+  return `triton ${packageVersion()} (protocol of Triton Inference Server ${PROTOCOL_VERSION})\n`;
+}

@@ -1,10 +1,11 @@
+import { versionLine } from '../base/package.js';
 import { endBySignal, endNow } from '../base/process-end.js';
 import { processOutputs } from '../server/log/process-outputs.js';
 import { resolveOptions, serveHelp } from '../server/options/resolve-options.js';
 import { tuneHeap } from '../server/start/tune-heap.js';
 import { StopRequest } from '../server/stop/stop-request.js';
 import { watchSignals } from '../server/stop/watch-signals.js';
-import { type Command, versionLine } from './frame/command.js';
+import type { Command } from './frame/command.js';
 
 /** After the server has stopped the program may take so long to end by itself, in ms. */
 const LEAVE_MS = 2000;

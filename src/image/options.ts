@@ -1,5 +1,10 @@
-/** Command line of the image client (spec: image client, sections 1 and 2). */
-import { type GetoptSpec, getopt } from '../base/options/getopt.js';
+/** Command line of the image client, with the messages of image_client.cc. */
+import { readLoose } from '../base/options/c-numbers.js';
+import { helpText } from '../base/options/help-text.js';
+import { freezeGroups, type Option, type OptionsDraft, optionMaker } from '../base/options/option.js';
+import { OptionError } from '../base/options/option-error.js';
+import { text } from '../base/options/parse-value.js';
+import { readOptions as readTable, standardOptions } from '../base/options/read-options.js';
 import type { Scaling } from './preprocess.js';
 
 /** The command line, checked. */
@@ -22,6 +27,11 @@ export interface ImageClientOptions {
   readonly path: string;
 }
 
+/** What a command line asks for besides classifying. */
+export interface StandardRequest {
+  readonly kind: 'help' | 'version';
+}
+
 /** A command line that cannot be used: what to print on stderr. */
 export interface OptionsFault {
   /** Lines in front of the usage, or alone. */
@@ -29,102 +39,168 @@ export interface OptionsFault {
   readonly showUsage: boolean;
 }
 
-const flag = (letter: string): GetoptSpec => ({ name: '', short: letter, argument: 'none' });
-const valued = (letter: string): GetoptSpec => ({ name: '', short: letter, argument: 'required' });
+const DEFAULTS: ImageClientOptions = {
+  verbose: false,
+  async: false,
+  streaming: false,
+  model: '',
+  version: '',
+  batchSize: 1,
+  classes: 1,
+  scaling: 'NONE',
+  url: 'localhost:8000',
+  protocol: 'http',
+  preprocessedFile: undefined,
+  headers: {},
+  path: '',
+};
 
-const SPECS: readonly GetoptSpec[] = [
-  flag('v'),
-  flag('a'),
-  { name: 'streaming', argument: 'none' },
-  ...['u', 'm', 'x', 'b', 'c', 's', 'p', 'i', 'H'].map(valued),
+interface Context {
+  readonly options: OptionsDraft<{ readonly image: ImageClientOptions }>;
+}
+
+/** A message of image_client.cc about one value; it is printed without the usage when it stands alone. */
+class ValueFault extends OptionError {
+  constructor(readonly fault: OptionsFault) {
+    super(fault.message);
+  }
+}
+
+const { option, flag } = optionMaker<Context>();
+
+const TABLE: readonly Option<Context>[] = [
+  ...standardOptions('Options'),
+  flag({ name: '', short: 'v', help: 'Print every request.', into: ['image', 'verbose'] }),
+  flag({
+    name: '',
+    short: 'a',
+    help: 'Send requests without waiting for each other; otherwise one after the other.',
+    into: ['image', 'async'],
+  }),
+  flag({
+    name: 'streaming',
+    help: 'Send requests on one gRPC stream; needs -i grpc and -a.',
+    into: ['image', 'streaming'],
+  }),
+  option({
+    name: '',
+    short: 'b',
+    argument: 'batch size',
+    help: 'Images in a request; the last request is filled up from the first image on, so that a single one is repeated.',
+    parse: readLoose,
+    into: ['image', 'batchSize'],
+  }),
+  option({
+    name: '',
+    short: 'c',
+    argument: 'topk',
+    help: 'Number of classes to print, best first.',
+    parse: readLoose,
+    into: ['image', 'classes'],
+  }),
+  option({
+    name: '',
+    short: 's',
+    argument: 'NONE|INCEPTION|VGG',
+    help:
+      'How samples are scaled. INCEPTION: to [-1.0, 1.0]. VGG: minus the mean colour, 123 of red, 117 of green and 104 ' +
+      'of blue.',
+    parse(value: string): Scaling {
+      if (value === 'NONE' || value === 'INCEPTION' || value === 'VGG') return value;
+      throw new ValueFault(alone(`unexpected scale type "${value}", expecting NONE, INCEPTION or VGG`));
+    },
+    into: ['image', 'scaling'],
+  }),
+  option({
+    name: '',
+    short: 'p',
+    argument: 'preprocessed output filename',
+    help: "File for the model's input as made from the first image: raw, without a header.",
+    parse: (file: string) => file || undefined,
+    into: ['image', 'preprocessedFile'],
+  }),
+  option({
+    name: '',
+    short: 'm',
+    argument: 'model name',
+    help: 'The model. Required.',
+    parse: text,
+    into: ['image', 'model'],
+  }),
+  option({
+    name: '',
+    short: 'x',
+    argument: 'model version',
+    help: 'Version of the model.',
+    default: 'the latest',
+    parse: text,
+    into: ['image', 'version'],
+  }),
+  option({
+    name: '',
+    short: 'u',
+    argument: 'URL for inference service',
+    help: 'Address of the server, also with -i grpc, although servers listen for gRPC on port 8001.',
+    parse: text,
+    into: ['image', 'url'],
+  }),
+  option({
+    name: '',
+    short: 'i',
+    argument: 'Protocol used to communicate with inference service',
+    help: 'HTTP or gRPC.',
+    parse(value: string): ImageClientOptions['protocol'] {
+      const protocol = value.toLowerCase();
+      if (protocol === 'http' || protocol === 'grpc') return protocol;
+      throw new ValueFault(alone(`unexpected protocol type "${value}", expecting HTTP or gRPC`));
+    },
+    into: ['image', 'protocol'],
+  }),
+  option({
+    name: '',
+    short: 'H',
+    argument: 'HTTP header',
+    help: "'Header:Value'; with gRPC it is sent as metadata. May be given several times.",
+    repeatable: true,
+    parse: text,
+    set({ options: { image } }, value) {
+      const colon = value.indexOf(':');
+      if (colon < 0) throw new ValueFault(fault(`-H header must be specified as 'Header:Value', got '${value}'`));
+      image.headers = { ...image.headers, [value.slice(0, colon)]: value.slice(colon + 1) };
+    },
+  }),
 ];
 
 /** Name under which the command calls itself. */
 const PROGRAM = 'triton image-client';
 
-/** Usage text, without an error line. */
-export const USAGE = `Usage: ${PROGRAM} [options] <image filename / image folder>
-    Note that image folder should only contain image files.
-\t-v
-\t-a
-\t--streaming
-\t-b <batch size>
-\t-c <topk>
-\t-s <NONE|INCEPTION|VGG>
-\t-p <preprocessed output filename>
-\t-m <model name>
-\t-x <model version>
-\t-u <URL for inference service>
-\t-i <Protocol used to communicate with inference service>
-\t-H <HTTP header>
+/** The help text, which also follows messages about the command line. */
+export function imageHelp(): string {
+  return helpText({
+    usage: `${PROGRAM} [options] <image filename / image folder>`,
+    about: 'Note that image folder should only contain image files.',
+    options: TABLE,
+    defaults: { image: DEFAULTS },
+  });
+}
 
--v prints every request. With -a requests are sent without waiting for each other;
-otherwise one after the other. --streaming sends them on one gRPC stream; it needs -i grpc and -a.
-For -b, pictures are grouped into batches of the given size; the last batch is filled up
-        from the first picture on, so that a single one is repeated. Default is 1.
-For -c, the number of classes to print, best first. Default is 1.
-For -s, how samples are scaled. Default is NONE.
-    INCEPTION: to [-1.0, 1.0].
-    VGG: minus the mean colour, 123 of red, 117 of green and 104 of blue.
-Without -x the latest version of the model is used.
-For -p, the file gets the model's input as made from the first picture: raw, without a header.
-For -u, the default is localhost:8000, also with -i grpc: servers listen for gRPC on port 8001.
-For -i, the protocols are HTTP and gRPC. Default is HTTP.
-For -H, the form is 'Header:Value'. Repeatable. With gRPC it is sent as metadata.
-`;
-
-/** Reads a command line. The first fault is the one that the original program would stop at. */
-export function readOptions(args: readonly string[]): ImageClientOptions | OptionsFault {
-  const { matches, positionals, errors } = getopt(args, SPECS);
-  const values = new Map<string, string>();
-  const headers: Record<string, string> = {};
-  let scaling: Scaling = 'NONE';
-  let protocol: 'http' | 'grpc' = 'http';
-  const firstError = errors[0];
-  for (const [index, { name, value = '' }] of matches.entries()) {
-    if (firstError !== undefined && firstError.afterMatches <= index) break;
-    switch (name) {
-      case 's':
-        if (!isScaling(value)) {
-          return plain(`unexpected scale type "${value}", expecting NONE, INCEPTION or VGG`);
-        }
-        scaling = value;
-        break;
-      case 'i': {
-        const lower = value.toLowerCase();
-        if (lower !== 'http' && lower !== 'grpc') {
-          return plain(`unexpected protocol type "${value}", expecting HTTP or gRPC`);
-        }
-        protocol = lower;
-        break;
-      }
-      case 'H': {
-        const colon = value.indexOf(':');
-        if (colon < 0) return fault(`-H header must be specified as 'Header:Value', got '${value}'`);
-        headers[value.slice(0, colon)] = value.slice(colon + 1);
-        break;
-      }
-      default:
-        values.set(name, value);
-    }
+/** Reads a command line. The first fault is the one that image_client would stop at. */
+export function readOptions(args: readonly string[]): ImageClientOptions | OptionsFault | StandardRequest {
+  const context: Context = { options: { image: { ...DEFAULTS } } };
+  const outcome = readTable(args, TABLE, context);
+  if (outcome.kind === 'standard') return { kind: outcome.name };
+  if (outcome.kind === 'malformed') {
+    const { error, near } = outcome;
+    const suggestion = near === undefined ? '' : ` Did you mean '${near}'?`;
+    return { message: `${PROGRAM}: ${error.message}${suggestion}\n`, showUsage: true };
   }
-  if (firstError !== undefined) return { message: `${PROGRAM}: ${firstError.message}\n`, showUsage: true };
-  const options: ImageClientOptions = {
-    verbose: values.has('v'),
-    async: values.has('a'),
-    streaming: values.has('streaming'),
-    model: values.get('m') ?? '',
-    version: values.get('x') ?? '',
-    batchSize: atoi(values.get('b') ?? '1'),
-    classes: atoi(values.get('c') ?? '1'),
-    scaling,
-    url: values.get('u') ?? 'localhost:8000',
-    protocol,
-    preprocessedFile: values.get('p') || undefined,
-    headers,
-    path: positionals[0] ?? '',
-  };
-  return findFault(options) ?? options;
+  if (outcome.kind === 'refused') {
+    if (outcome.error instanceof ValueFault) return outcome.error.fault;
+    throw outcome.error;
+  }
+  const { image } = context.options;
+  image.path = outcome.positionals[0] ?? '';
+  return findFault(image) ?? freezeGroups({ image }).image;
 }
 
 function findFault(options: ImageClientOptions): OptionsFault | undefined {
@@ -141,16 +217,6 @@ function fault(message: string): OptionsFault {
   return { message: `error: ${message}\n`, showUsage: true };
 }
 
-function plain(message: string): OptionsFault {
+function alone(message: string): OptionsFault {
   return { message: `${message}\n`, showUsage: false };
-}
-
-function isScaling(text: string): text is Scaling {
-  return text === 'NONE' || text === 'INCEPTION' || text === 'VGG';
-}
-
-/** C's `atoi`: the number at the beginning, 0 where there is none. */
-function atoi(text: string): number {
-  const number = Number.parseInt(text, 10);
-  return Number.isNaN(number) ? 0 : number;
 }

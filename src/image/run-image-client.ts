@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { systemText } from '../base/files/system-text.js';
+import { versionLine } from '../base/package.js';
 import type { InferenceServerClient, InferResult } from '../client/api/client.js';
 import { createClient } from '../client/create-client.js';
 import { TritonError } from '../protocol/error.js';
@@ -7,7 +8,7 @@ import { describeCall, imageBatches, requestOf } from './build-requests.js';
 import { ImageClientFailure } from './failure.js';
 import { type ImagePath, listImages, readImage } from './image-files.js';
 import { type ImageModel, imageModel } from './model-input.js';
-import { type ImageClientOptions, readOptions, USAGE } from './options.js';
+import { type ImageClientOptions, imageHelp, readOptions } from './options.js';
 import { preprocess } from './preprocess.js';
 import { formatResult } from './print-result.js';
 import { sendRequests } from './send-requests.js';
@@ -28,8 +29,12 @@ export async function runImageClient(
 ): Promise<number> {
   const options = readOptions(args);
   if ('message' in options) {
-    stderr.write(options.message + (options.showUsage ? `${USAGE}\n` : ''));
+    stderr.write(options.message + (options.showUsage ? `${imageHelp()}\n` : ''));
     return 1;
+  }
+  if ('kind' in options) {
+    stdout.write(options.kind === 'help' ? imageHelp() : versionLine());
+    return 0;
   }
   if (options.protocol === 'grpc' && Object.keys(options.headers).length > 0) {
     stderr.write('WARNING: HTTP headers specified with -H are ignored when using non-HTTP protocol.\n');

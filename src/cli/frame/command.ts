@@ -1,7 +1,7 @@
 /** What every command is, and how `triton` and `triton repo` pick one of theirs. */
 import { nearestName } from '../../base/nearest-name.js';
 import { usageLine } from '../../base/options/option-error.js';
-import { PROTOCOL_VERSION, packageVersion } from '../../base/package.js';
+import { versionLine } from '../../base/package.js';
 
 /** A command: gets its own arguments, resolves to the exit status. */
 export type Command = (args: readonly string[]) => Promise<number>;
@@ -10,11 +10,6 @@ export type Command = (args: readonly string[]) => Promise<number>;
 export type CommandList = Readonly<
   Record<string, { readonly summary: string; load(): Promise<{ readonly run: Command }> }>
 >;
-
-/** What `--version` prints, with every command. */
-export function versionLine(): string {
-  return `triton ${packageVersion()} (protocol of Triton Inference Server ${PROTOCOL_VERSION})\n`;
-}
 
 /** A program that consists of commands. */
 export interface Frame {

@@ -4,7 +4,7 @@ import { defaultOf } from '../../base/options/help-text.js';
 import { labelOf, type Option, type OptionContext } from '../../base/options/option.js';
 import { OptionError, usageLine } from '../../base/options/option-error.js';
 import { nearOption } from '../../base/options/read-options.js';
-import { versionLine } from './command.js';
+import { versionLine } from '../../base/package.js';
 
 /** One command. */
 export interface Subcommand<C extends OptionContext> {
