@@ -1,5 +1,6 @@
 /** What can be said of a model that was judged: for the lists and pages that people read. */
 
+import { CATALOGUE } from '../backends/catalogue.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import { configToJson } from '../modelconfig/json/config-json.js';
 import { compileModelPlan } from '../modelconfig/plan/model-plan.js';
@@ -69,7 +70,7 @@ export async function describeModel(model: ValidatedModel): Promise<ModelDescrip
     warnings: findings.length - errors,
     metadata: usable ? metadataOf(model) : undefined,
     config: usable ? configToJson(config) : undefined,
-    onnx: known.backend === 'onnxruntime' && latest !== undefined ? onnxFacts(model, latest) : undefined,
+    onnx: readsOnnx(known.backend) && latest !== undefined ? onnxFacts(model, latest) : undefined,
   };
 }
 
@@ -78,6 +79,11 @@ function metadataOf({ name, versions, config }: ValidatedModel): ModelMetadata |
   const { metadataInputs, metadataOutputs } = compileModelPlan(config, versions.at(-1) ?? '');
   const platform = config.platform === '' ? config.backend : config.platform;
   return { name, versions, platform, inputs: metadataInputs, outputs: metadataOutputs };
+}
+
+/** True for backends whose model files are ONNX. */
+function readsOnnx(backend: string): boolean {
+  return CATALOGUE.some(({ name, formats }) => name === backend && formats.some(({ content }) => content === 'onnx'));
 }
 
 function onnxFacts({ polled, config }: ValidatedModel, version: string): OnnxFacts | undefined {
