@@ -1,8 +1,9 @@
 /** Finds backends by name. Each loads only when a model asks for it: native modules cost start-up time and memory. */
+
+import { TritonError } from '../base/error.js';
 import type { Backend } from '../contract/backend.js';
 import type { BackendCatalogue, BackendTraits } from '../contract/backend-traits.js';
 import type { FileExaminer } from '../contract/file-examiner.js';
-import { TritonError } from '../protocol/error.js';
 import { CATALOGUE } from './catalogue.js';
 
 /** A backend that a model asked for and that was found. */

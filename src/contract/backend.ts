@@ -3,8 +3,8 @@
  * batches. Schedulers, statistics, validation of requests and lifecycle are the engine's.
  */
 
+import type { TritonError } from '../base/error.js';
 import type { Log } from '../base/log.js';
-import type { TritonError } from '../protocol/error.js';
 import type { InstanceKind, ModelConfig } from '../protocol/proto/model-config.js';
 import type { EnumName } from '../protocol/proto/schema.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';

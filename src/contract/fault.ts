@@ -1,4 +1,4 @@
-import { type ErrorCodeName, TritonError } from '../protocol/error.js';
+import { type ErrorCodeName, TritonError } from '../base/error.js';
 import type { FieldPath, Position } from './finding.js';
 import type { RuleName } from './rule-table.js';
 

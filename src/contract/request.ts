@@ -1,4 +1,4 @@
-import type { TritonError } from '../protocol/error.js';
+import type { TritonError } from '../base/error.js';
 import type { Parameters, Tensor } from '../protocol/tensor.js';
 import type { RequestTrace } from './request-trace.js';
 

@@ -1,10 +1,10 @@
 import os from 'node:os';
 import { BackendRegistry } from '../backends/registry.js';
 import { compareBytes } from '../base/compare-bytes.js';
+import { invalidArg, TritonError } from '../base/error.js';
 import { endNow, exitIsHindered } from '../base/process-end.js';
 import type { InferenceEngine, ModelMetrics, ReadyModel } from '../contract/engine.js';
 import type { CustomFamily } from '../contract/metrics.js';
-import { invalidArg, TritonError } from '../protocol/error.js';
 import type { IndexEntry, LoadParameters, ModelState, ModelStatistics } from '../protocol/management.js';
 import { cacheMetrics } from './cache/cache-metrics.js';
 import { createCache } from './cache/create-cache.js';

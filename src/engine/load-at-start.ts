@@ -1,4 +1,4 @@
-import { invalidArg, TritonError } from '../protocol/error.js';
+import { invalidArg, TritonError } from '../base/error.js';
 import type { ModelManager } from './models/model-manager.js';
 import type { EngineOptions } from './options/engine-options.js';
 

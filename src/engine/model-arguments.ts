@@ -1,5 +1,5 @@
 /** Names and versions of models as calls give them. */
-import { invalidArg } from '../protocol/error.js';
+import { invalidArg } from '../base/error.js';
 
 const LARGEST_VERSION = 2n ** 63n - 1n;
 

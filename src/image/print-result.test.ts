@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TritonError } from '../base/error.js';
 import type { InferResult } from '../client/api/client.js';
 import { DecodedInferResult } from '../client/infer/infer-result.js';
 import { encodeBytes } from '../protocol/bytes.js';
-import { TritonError } from '../protocol/error.js';
 import type { Tensor } from '../protocol/tensor.js';
 import { imageBatches } from './build-requests.js';
 import { formatResult } from './print-result.js';

@@ -1,6 +1,6 @@
+import { TritonError } from '../base/error.js';
 import type { InferResult } from '../client/api/client.js';
 import { decodeBytes } from '../protocol/bytes.js';
-import { TritonError } from '../protocol/error.js';
 import { ImageClientFailure } from './failure.js';
 import type { ImagePath } from './image-files.js';
 

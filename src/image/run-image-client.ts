@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
+import { TritonError } from '../base/error.js';
 import { systemText } from '../base/files/system-text.js';
 import { versionLine } from '../base/package.js';
 import type { InferenceServerClient, InferResult } from '../client/api/client.js';
 import { createClient } from '../client/create-client.js';
-import { TritonError } from '../protocol/error.js';
 import { describeCall, imageBatches, requestOf } from './build-requests.js';
 import { ImageClientFailure } from './failure.js';
 import { type ImagePath, listImages, readImage } from './image-files.js';

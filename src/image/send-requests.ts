@@ -1,5 +1,5 @@
+import { TritonError } from '../base/error.js';
 import type { InferCall, InferenceServerClient, InferResult } from '../client/api/client.js';
-import { TritonError } from '../protocol/error.js';
 import { ImageClientFailure } from './failure.js';
 
 /** How requests are sent. */

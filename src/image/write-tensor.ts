@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { TritonError } from '../protocol/error.js';
+import { TritonError } from '../base/error.js';
 import { decodeImage } from './decode-image.js';
 import { preprocess, type Scaling } from './preprocess.js';
 

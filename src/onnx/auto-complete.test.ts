@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { modelOf } from '../../test/support/repositories/onnx-model.js';
 import { withSessionShapes } from '../backends/onnxruntime/session/session-shapes.js';
+import { TritonError } from '../base/error.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
 import { writePbtxt } from '../modelconfig/pbtxt/write-pbtxt.js';
-import { TritonError } from '../protocol/error.js';
 import { autoCompleteOnnx } from './auto-complete.js';
 import type { OnnxModel, OnnxValue } from './onnx-file.js';
 

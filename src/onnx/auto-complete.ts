@@ -1,6 +1,7 @@
 /** Completes a model's configuration from its .onnx file. */
+
+import { invalidArg, TritonError } from '../base/error.js';
 import type { Log } from '../base/log.js';
-import { invalidArg, TritonError } from '../protocol/error.js';
 import {
   type ModelConfig,
   ModelDynamicBatching,

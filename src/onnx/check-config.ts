@@ -3,13 +3,13 @@
  * which the server checks; the first is the one with which the server refuses the model.
  */
 
+import type { ErrorCodeName } from '../base/error.js';
 import { didYouMean } from '../base/nearest-name.js';
 import type { Fault } from '../contract/fault.js';
 import type { FieldPath } from '../contract/finding.js';
 import type { RuleName } from '../contract/rule-table.js';
 import { compareShapes } from '../modelconfig/complete/compare-shapes.js';
 import { configTypeOf, datatypeOfConfigValue, formatShape } from '../protocol/datatype.js';
-import type { ErrorCodeName } from '../protocol/error.js';
 import {
   ControlKind,
   DataType,

@@ -14,7 +14,7 @@ import {
   value,
   varint,
 } from '../../test/support/repositories/onnx-builder.js';
-import { TritonError } from '../protocol/error.js';
+import { TritonError } from '../base/error.js';
 import { type OnnxModel, readOnnxFile } from './onnx-file.js';
 import { locateOnnxFile } from './onnx-path.js';
 

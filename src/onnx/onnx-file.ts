@@ -4,8 +4,8 @@
  */
 
 import { dirname, join } from 'node:path';
+import { TritonError } from '../base/error.js';
 import { UnreadableFileError } from '../base/files/read-regular-file.js';
-import { TritonError } from '../protocol/error.js';
 import { WireType } from '../protocol/proto/reader.js';
 import { WireFile, WireFormatError } from './wire-file.js';
 

@@ -1,6 +1,6 @@
 /** Where the .onnx file of a model version lies. */
 import { type Stats, statSync } from 'node:fs';
-import { TritonError } from '../protocol/error.js';
+import { TritonError } from '../base/error.js';
 
 /**
  * The real file behind `<version directory>/<default_model_filename>`: a directory stands for the `model.onnx` in it.

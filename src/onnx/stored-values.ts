@@ -3,8 +3,9 @@
  * model from whose bytes the stored value is taken out has an ordinary input instead, which is fed with that value when a
  * request leaves it out.
  */
+
+import { TritonError } from '../base/error.js';
 import { elementSize } from '../protocol/datatype.js';
-import { TritonError } from '../protocol/error.js';
 import type { Tensor } from '../protocol/tensor.js';
 import { MessageReader, type ProtoField } from './message-reader.js';
 import { datatypeOfElementType } from './onnx-types.js';

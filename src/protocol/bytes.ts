@@ -1,5 +1,5 @@
 /** The wire form of BYTES tensors: each element is a 4-byte little-endian length and that many bytes. */
-import { TritonError } from './error.js';
+import { TritonError } from '../base/error.js';
 
 /** Length word in front of every element. */
 export const LENGTH_BYTES = 4;

@@ -1,9 +1,10 @@
 /** The classification extension: the k highest elements of an output as strings. */
+
+import { invalidArg } from '../base/error.js';
 import { encodeBytes } from './bytes.js';
 import { type Before, introsort } from './compat/introsort.js';
 import { toFixed6 } from './compat/to-fixed6.js';
 import { elementCount } from './datatype.js';
-import { invalidArg } from './error.js';
 import type { Steps } from './steps.js';
 import type { Tensor } from './tensor.js';
 import { type TypedArrays, typedView } from './typed-view.js';

@@ -1,7 +1,8 @@
 /** Tensors from JavaScript values, and back. */
+
+import { invalidArg } from '../base/error.js';
 import { decodeBytes, encodeBytes } from './bytes.js';
 import { DATATYPES, type Datatype, elementCount, isDatatype } from './datatype.js';
-import { invalidArg } from './error.js';
 import { fromBf16, fromFp16, toBf16, toFp16 } from './half.js';
 import type { Tensor } from './tensor.js';
 import { bytesOf, typedView } from './typed-view.js';

@@ -1,5 +1,5 @@
+import { TritonError } from '../base/error.js';
 import { RequestMemory } from '../engine/request/request-memory.js';
-import { TritonError } from '../protocol/error.js';
 import { ByteBudget } from '../transport/byte-budget.js';
 import { LogSettingsStore } from './context/log-settings.js';
 import type { ServedEngine } from './context/served-engine.js';

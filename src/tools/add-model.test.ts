@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { block, externalTensor, node, onnxModel } from '../../test/support/repositories/onnx-builder.js';
+import { TritonError } from '../base/error.js';
 import { readPbtxt } from '../modelconfig/pbtxt/read-pbtxt.js';
-import { TritonError } from '../protocol/error.js';
 import { addModel } from './add-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'add-model-'));

@@ -3,6 +3,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { CATALOGUE } from '../backends/catalogue.js';
 import { describeOnnx } from '../backends/onnxruntime/describe/describe-onnx.js';
+import { invalidArg, TritonError } from '../base/error.js';
 import { silentLog } from '../base/log.js';
 import { throwFirst } from '../contract/fault.js';
 import { defaultMaxBatchSize } from '../modelconfig/complete/default-max-batch-size.js';
@@ -12,7 +13,6 @@ import { autoCompleteOnnx, notATensor } from '../onnx/auto-complete.js';
 import { checkOnnxAgainstConfig } from '../onnx/check-config.js';
 import { type OnnxModel, type OnnxValue, readOnnxFile } from '../onnx/onnx-file.js';
 import { datatypeOfElementType, elementTypeName } from '../onnx/onnx-types.js';
-import { invalidArg, TritonError } from '../protocol/error.js';
 import { emptyModelConfig, type ModelConfig } from '../protocol/proto/model-config.js';
 import { copyInto, isCode, makeFolderIn } from '../repository/files/staged-folder.js';
 

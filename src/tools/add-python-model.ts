@@ -1,7 +1,7 @@
 /** Makes a Python model to start from: a class that completes its configuration, and runs as it is. */
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { invalidArg, TritonError } from '../protocol/error.js';
+import { invalidArg, TritonError } from '../base/error.js';
 import { isCode, makeFolderIn } from '../repository/files/staged-folder.js';
 
 /** What was made. */

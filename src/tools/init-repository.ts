@@ -1,7 +1,7 @@
 /** Makes the example repository from the models that are shipped with the program. */
 import { readdir } from 'node:fs/promises';
+import { invalidArg, TritonError } from '../base/error.js';
 import { SHIPPED_MODELS } from '../base/package.js';
-import { invalidArg, TritonError } from '../protocol/error.js';
 import { copyTree, isCode, makeFolder } from '../repository/files/staged-folder.js';
 
 /**

@@ -1,4 +1,6 @@
 /** Everything that can be said of one model before it is loaded, as findings and as other models see it. */
+
+import { TritonError } from '../base/error.js';
 import type { KnownBackends } from '../contract/backend-traits.js';
 import { type Fault, faultOf } from '../contract/fault.js';
 import type { FileExaminer } from '../contract/file-examiner.js';
@@ -7,7 +9,6 @@ import { RULES } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import type { PositionMap } from '../modelconfig/pbtxt/position-map.js';
 import { reportedErrors } from '../modelconfig/pbtxt/reported-errors.js';
-import { TritonError } from '../protocol/error.js';
 import type { ModelConfig } from '../protocol/proto/model-config.js';
 import { joinPath } from '../repository/files/local.js';
 import { initFileFaults, instanceFileFaults, labelDoubts } from '../repository/load/model-file-faults.js';

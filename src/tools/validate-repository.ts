@@ -1,10 +1,10 @@
 /** The repository checker: what a server would refuse, without a server. */
 import { compareBytes } from '../base/compare-bytes.js';
+import { TritonError } from '../base/error.js';
 import type { Finding } from '../contract/finding.js';
 import { RULES, type RuleName } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
 import { cacheFaults } from '../modelconfig/rules/model.js';
-import { TritonError } from '../protocol/error.js';
 import { checkRepository, joinPath, kindOf, listModels } from '../repository/files/local.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from '../repository/load/ensemble-graph.js';
 import { type ValidatedModel, type ValidateOptions, validateModel } from './validate-model.js';

@@ -11,9 +11,9 @@ import {
   type ServerUnaryCall,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import { TritonError } from '../../src/base/error.js';
 import type { InferCall, InferenceServerClient, StreamEvent } from '../../src/client/api/client.js';
 import { createGrpcClient } from '../../src/client/grpc/grpc-client.js';
-import { TritonError } from '../../src/protocol/error.js';
 import { fromBinary, toBinary } from '../../src/protocol/proto/codec.js';
 import { create } from '../../src/protocol/proto/schema.js';
 import {

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { TritonError } from '../../src/base/error.js';
 import type { ClientOptions, InferCall, InferenceServerClient } from '../../src/client/api/client.js';
 import { createHttpClient } from '../../src/client/http/http-client.js';
-import { TritonError } from '../../src/protocol/error.js';
 import { makeTensor, tensorStrings, tensorValues } from '../../src/protocol/tensor-values.js';
 
 interface Seen {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { TritonError } from '../../src/base/error.js';
 import type { InferenceServerClient } from '../../src/client/api/client.js';
 import { createClient } from '../../src/client/create-client.js';
 import { DATATYPES, type Datatype } from '../../src/protocol/datatype.js';
-import { TritonError } from '../../src/protocol/error.js';
 import { makeTensor, type TensorValue, tensorStrings, tensorValues } from '../../src/protocol/tensor-values.js';
 import { identityModel, makeRepository } from '../support/repositories/make-repository.js';
 import { startTestServer, type TestServer } from '../support/servers/test-server.js';

@@ -1,6 +1,6 @@
+import { TritonError } from '../../base/error.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
 import { elementSize } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 
 /**

@@ -1,6 +1,6 @@
+import { TritonError } from '../../base/error.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
 import { elementCount, elementSize } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { pieceShape, type ScatteredOutput } from './scattered-outputs.js';

@@ -3,6 +3,7 @@
  * cuts at NUL). A model needs a configuration and a version directory, no model file.
  */
 import { nowNs } from '../../base/clock.js';
+import { TritonError } from '../../base/error.js';
 import type {
   Backend,
   BackendInstance,
@@ -12,7 +13,6 @@ import type {
   InstanceSpec,
   ModelLocation,
 } from '../../contract/backend.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 

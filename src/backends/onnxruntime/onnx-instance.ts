@@ -1,6 +1,6 @@
 import { compareBytes } from '../../base/compare-bytes.js';
+import { TritonError } from '../../base/error.js';
 import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../contract/backend.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { batchInputTensors } from '../batch/batch-inputs.js';

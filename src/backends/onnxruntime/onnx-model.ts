@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { TritonError } from '../../base/error.js';
 import { readRegularFileSync } from '../../base/files/read-regular-file.js';
 import type {
   BackendInstance,
@@ -13,7 +14,6 @@ import { externalFiles, type OnnxModel as OnnxHeader, readOnnxFile } from '../..
 import { locateOnnxFile } from '../../onnx/onnx-path.js';
 import { datatypeOfElementType } from '../../onnx/onnx-types.js';
 import { RunBounds } from '../../onnx/run-bounds.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { OnnxInstance } from './onnx-instance.js';
 import { Placement } from './placement.js';

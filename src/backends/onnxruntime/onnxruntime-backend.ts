@@ -1,11 +1,11 @@
 /** The onnxruntime backend: ONNX models on onnxruntime-node. */
 
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { Backend, BackendOptions, ModelLocation } from '../../contract/backend.js';
 import { defaultMaxBatchSize } from '../../modelconfig/complete/default-max-batch-size.js';
 import { autoCompleteOnnx, isCompleteOnnxConfig } from '../../onnx/auto-complete.js';
 import { externalFiles, readOnnxFile } from '../../onnx/onnx-file.js';
 import { locateOnnxFile } from '../../onnx/onnx-path.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { describeSeconds, describeSession } from './describe/describe-process.js';
 import { OnnxModel } from './onnx-model.js';

@@ -1,4 +1,4 @@
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { RESTART_LIMIT_KEY } from './instance/restart-schedule.js';
 import { FRAME_LIMITS, LONGEST_FRAME } from './wire/wire.js';
 

@@ -1,10 +1,10 @@
 /** Judges the files of a Python model, and what it does when it is imported. */
 
+import { TritonError } from '../../base/error.js';
 import { MAX_SOURCE_BYTES } from '../../base/files/read-regular-file.js';
 import type { Fault } from '../../contract/fault.js';
 import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
 import type { RuleName } from '../../contract/rule-table.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/files/local.js';
 import { completedConfig } from './complete-config.js';

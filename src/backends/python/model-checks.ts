@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { Interpreter } from './process/interpreter.js';
 import { cannotStart, needsNumpy, notHealthy, type ProcessSettings } from './process/python-process.js';
 import { FromModel } from './wire/wire.js';

@@ -1,9 +1,9 @@
 import path from 'node:path';
+import { TritonError } from '../../base/error.js';
 import { requireRegularFile } from '../../base/files/read-regular-file.js';
 import { systemText } from '../../base/files/system-text.js';
 import type { InstanceSpec, ModelLocation } from '../../contract/backend.js';
 import { configToJson } from '../../modelconfig/json/config-json.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf } from '../../repository/files/local.js';
 import type { ProcessSettings } from './process/python-process.js';

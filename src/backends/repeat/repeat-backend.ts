@@ -4,6 +4,7 @@
  * element of IN comes back as a response of its own, OUT with its place in IDX. No model file.
  */
 import { nowNs } from '../../base/clock.js';
+import { invalidArg } from '../../base/error.js';
 import type {
   Backend,
   BackendInstance,
@@ -13,7 +14,6 @@ import type {
   ModelLocation,
 } from '../../contract/backend.js';
 import { formatShape } from '../../protocol/datatype.js';
-import { invalidArg } from '../../protocol/error.js';
 import { DataType, type ModelConfig } from '../../protocol/proto/model-config.js';
 import { enumName } from '../../protocol/proto/schema.js';
 import type { Tensor } from '../../protocol/tensor.js';

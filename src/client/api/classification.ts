@@ -1,6 +1,6 @@
+import { invalidArg } from '../../base/error.js';
 import { type Classification, parseClassification } from '../../protocol/classification.js';
 import { formatShape } from '../../protocol/datatype.js';
-import { invalidArg } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import { tensorStrings } from '../../protocol/tensor-values.js';
 

@@ -1,5 +1,5 @@
+import { invalidArg } from '../../base/error.js';
 import { DATATYPES, elementCount, elementSize, isDatatype } from '../../protocol/datatype.js';
-import { invalidArg } from '../../protocol/error.js';
 import type { InferCall, InferInput, InferRequestedOutput, SharedMemoryReference } from '../api/client.js';
 
 /** Most that an unsigned 64-bit integer of the protocol holds. */

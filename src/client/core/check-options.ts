@@ -1,4 +1,4 @@
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import type { ClientOptions, TlsOptions } from '../api/client.js';
 
 type Kind = 'string' | 'boolean' | 'amount' | 'count' | 'pem' | 'tls' | readonly string[];

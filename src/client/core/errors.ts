@@ -3,7 +3,7 @@
  * where codes of the operating system, of undici and of grpc-js are known. The first part of each message is that of
  * NVIDIA's client libraries, which tools match on; the system's own words follow in brackets.
  */
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 
 /** Messages of libcurl, as Triton's HTTP client reports them, by code of the system or of undici. */
 const CONNECT = "Couldn't connect to server";

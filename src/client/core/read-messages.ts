@@ -1,6 +1,7 @@
 /** Messages of the management calls, as the client interface shows them. */
+
+import { TritonError } from '../../base/error.js';
 import { isDatatype } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import type { IndexEntry, ModelState, ModelStatistics, StatisticDuration } from '../../protocol/management.js';
 import type {
   InferBatchStatistics,

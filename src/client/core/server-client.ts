@@ -1,4 +1,4 @@
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { IndexEntry, ModelStatistics } from '../../protocol/management.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { create } from '../../protocol/proto/schema.js';

@@ -1,4 +1,4 @@
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 
 /** Where a server listens, as given by `host:port`, `https://host:port/base`, `[::1]:8000`, ... */
 export interface ServerAddress {

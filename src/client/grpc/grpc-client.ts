@@ -1,6 +1,6 @@
 import type { ChannelInterface } from '@grpc/grpc-js';
 import { nowNs } from '../../base/clock.js';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import { fromBinary, toBinary } from '../../protocol/proto/codec.js';
 import type { MessageOf, MessageSchema } from '../../protocol/proto/schema.js';
 import { SERVICE_PATH } from '../../protocol/proto/service/service.js';

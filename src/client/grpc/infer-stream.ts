@@ -1,5 +1,5 @@
 import { type ChannelInterface, status as Status } from '@grpc/grpc-js';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { CallOptions, InferCall, InferStream, PreparedCall, StreamEvent } from '../api/client.js';
 import { cancelledByCaller } from '../core/errors.js';
 import { decodeGrpcStreamResponse } from '../infer/grpc-codec.js';

@@ -1,5 +1,6 @@
 import { type ChannelInterface, Metadata, type StatusObject } from '@grpc/grpc-js';
-import { codeOfGrpcStatus, GrpcStatus, invalidArg, TritonError } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../base/error.js';
+import { codeOfGrpcStatus, GrpcStatus } from '../../protocol/error.js';
 import type { CallOptions } from '../api/client.js';
 import { cancelledByCaller, deadlineExceeded, grpcSystemMessage } from '../core/errors.js';
 

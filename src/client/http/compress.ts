@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { deflate, gunzip, gzip, inflate } from 'node:zlib';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { chunksOf, type HttpRequest, joined } from './exchange.js';
 
 const compressors = { gzip: promisify(gzip), deflate: promisify(deflate) };

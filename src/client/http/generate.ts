@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { JsonKind, type JsonValue } from '../../protocol/json/json-value.js';
 import { parseJson } from '../../protocol/json/parse-json.js';
 import { jsonString } from '../../protocol/json/write-json.js';

@@ -1,5 +1,5 @@
 import type { Pool } from 'undici';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import type {
   CallOptions,
   ClientOptions,

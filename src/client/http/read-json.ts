@@ -2,7 +2,7 @@
  * JSON responses of the management calls, read into the messages that gRPC has for the same calls. Members that a server
  * leaves out get the empty value; members of the wrong kind are an INTERNAL error that names the call.
  */
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { JsonSyntaxError } from '../../protocol/json/json-error.js';
 import type { JsonValue } from '../../protocol/json/json-value.js';
 import { parseJson } from '../../protocol/json/parse-json.js';

@@ -1,4 +1,5 @@
-import { codeOfHttpStatus, TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
+import { codeOfHttpStatus } from '../../protocol/error.js';
 import type { HttpResponse } from './exchange.js';
 
 /** Of a body that is not an error of the protocol, so much stands in the error, in characters. */

@@ -1,6 +1,6 @@
 /** Checks and small conversions that both protocols do with a call before encoding it. */
 
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import { isReservedParameter } from '../../protocol/infer/parameters.js';
 import type { ParameterValue } from '../../protocol/tensor.js';
 import type { InferCall, InferInput } from '../api/client.js';

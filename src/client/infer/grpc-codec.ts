@@ -1,7 +1,7 @@
 /** A call -> ModelInferRequest, and ModelInferResponse -> result. */
 
+import { TritonError } from '../../base/error.js';
 import { type Datatype, isDatatype } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import { parameterMessage } from '../../protocol/infer/write-parameters.js';
 import { dataOfContents } from '../../protocol/proto/infer/contents.js';
 import {

@@ -1,7 +1,7 @@
 /** A call -> body of an infer request over HTTP, and the response's body -> result. */
 
+import { invalidArg, TritonError } from '../../base/error.js';
 import { elementCount, isDatatype } from '../../protocol/datatype.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import { BodyBuilder } from '../../protocol/infer/body-builder.js';
 import { readCustomParameter } from '../../protocol/infer/http-parameters.js';
 import { readBytesElements, readElements } from '../../protocol/infer/json-data.js';

@@ -9,8 +9,8 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { invalidArg, TritonError } from '../../base/error.js';
 import { type Datatype, elementCount, elementSize } from '../../protocol/datatype.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import { sharedMemoryPath } from '../../protocol/shared-memory-path.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { SharedMemoryReference } from '../api/client.js';

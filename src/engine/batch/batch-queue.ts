@@ -1,5 +1,5 @@
+import { TritonError } from '../../base/error.js';
 import { MinHeap } from '../../base/min-heap.js';
-import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { ModelQueuePolicy } from '../../protocol/proto/model-config.js';
 import { TimeoutAction } from '../../protocol/proto/model-config.js';

@@ -1,6 +1,6 @@
 import { type Clock, SYSTEM_CLOCK, type Timer } from '../../base/clock.js';
+import { TritonError } from '../../base/error.js';
 import { Ring } from '../../base/ring.js';
-import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { InstanceRunner } from '../schedule/instance-runner.js';
 import { OrderedResponses } from '../schedule/ordered-responses.js';

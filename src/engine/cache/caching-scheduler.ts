@@ -1,7 +1,7 @@
 import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import { TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
 import type { ExecutionResponse } from '../../contract/backend.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { Parameters } from '../../protocol/tensor.js';
 import type { Scheduler } from '../schedule/scheduler.js';

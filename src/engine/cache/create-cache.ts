@@ -1,4 +1,4 @@
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import { LocalCache } from './local-cache.js';
 
 /** One `--cache-config=<cache>,<key>=<value>`. */

@@ -1,5 +1,5 @@
 import { nowNs } from '../../base/clock.js';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 
 /** Bytes that Triton's cache keeps for itself, whatever it holds. */

@@ -12,8 +12,8 @@ import {
   settle,
   startEngine,
 } from '../../../test/support/engine/engine-harness.js';
+import { TritonError } from '../../base/error.js';
 import type { InferenceRequest } from '../../contract/request.js';
-import { TritonError } from '../../protocol/error.js';
 import type { Engine } from '../engine.js';
 
 const CACHE = { cacheConfig: [{ cache: 'local', key: 'size', value: '65536' }] };

@@ -13,8 +13,8 @@ import {
   tensor,
 } from '../../../test/support/engine/ensembles.js';
 import { echo, type Script, ScriptedBackend } from '../../../test/support/engine/scripted-backend.js';
+import { TritonError } from '../../base/error.js';
 import type { ExecutionRequest } from '../../contract/backend.js';
-import { TritonError } from '../../protocol/error.js';
 
 describe('a step that fails', () => {
   const fails: Script = (request) =>

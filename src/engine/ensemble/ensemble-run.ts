@@ -1,6 +1,6 @@
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { Pace } from '../../contract/backend.js';
 import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';

@@ -1,4 +1,4 @@
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import type { Parameters } from '../../protocol/tensor.js';
 
 /** A request's position in a sequence. */

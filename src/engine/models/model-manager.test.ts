@@ -9,7 +9,7 @@ import {
   startEngine,
   testTraits,
 } from '../../../test/support/engine/engine-harness.js';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { EngineOptions } from '../options/engine-options.js';
 
 const config = (name: string, more = '') => `name: "${name}" backend: "gated"

@@ -1,5 +1,5 @@
+import { TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelManager } from './model-manager.js';
 import { endHung } from './version/end-hung.js';
 import type { LoadedModel } from './version/loaded-model.js';

@@ -1,6 +1,6 @@
+import { invalidArg } from '../../base/error.js';
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { invalidArg } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 
 /**

@@ -1,4 +1,4 @@
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
 

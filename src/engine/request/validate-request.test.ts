@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { int32, makeRequest, strings } from '../../../test/support/engine/engine-harness.js';
+import type { TritonError } from '../../base/error.js';
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import { compileModelPlan, type ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import type { TritonError } from '../../protocol/error.js';
 import { validateRequest } from './validate-request.js';
 
 function plan(text: string): ModelPlan {

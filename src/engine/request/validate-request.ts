@@ -3,11 +3,11 @@
  * configuration in Triton's order and with its messages, shapes mapped by `reshape`.
  */
 
+import { invalidArg, type TritonError } from '../../base/error.js';
 import type { InferenceRequest, RequestInput } from '../../contract/request.js';
 import type { InputPlan, ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { hashOrder } from '../../protocol/compat/hash-order.js';
 import { elementCount, formatShape, isDatatype } from '../../protocol/datatype.js';
-import { invalidArg, type TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import { UniqueNames } from '../../protocol/infer/unique-names.js';
 import type { Tensor } from '../../protocol/tensor.js';

@@ -1,6 +1,6 @@
 import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import { TritonError } from '../../base/error.js';
 import type { BackendInstance, ExecutionTimes } from '../../contract/backend.js';
-import { TritonError } from '../../protocol/error.js';
 import type { RequestLog } from '../request/request-log.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import { NullRequest } from './null-request.js';

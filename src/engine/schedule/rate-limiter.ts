@@ -1,6 +1,6 @@
 import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import { invalidArg } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
-import { invalidArg } from '../../protocol/error.js';
 
 /** What one execution of an instance uses up while it runs (`rate_limiter.resources` of its instance group). */
 export interface NeededResource {

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
 import type { ExecutionRequest, ExecutionResponse, Pace, SequenceState } from '../../contract/backend.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../../contract/request.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
 import type { FailureReason } from '../../contract/statistics.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { Parameters, Tensor } from '../../protocol/tensor.js';
 import type { RequestLog } from '../request/request-log.js';
 import { mapReshape } from '../request/reshape.js';

@@ -1,7 +1,7 @@
 import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
 import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import { batchOptions } from '../batch/batch-options.js';
 import type { StartDelay } from '../batch/start-delay.js';

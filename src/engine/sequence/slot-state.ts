@@ -1,5 +1,5 @@
+import { invalidArg } from '../../base/error.js';
 import type { SequenceState } from '../../contract/backend.js';
-import { invalidArg } from '../../protocol/error.js';
 import type { Tensor } from '../../protocol/tensor.js';
 import type { StatesPlan } from './state-plan.js';
 

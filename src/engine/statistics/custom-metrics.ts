@@ -2,6 +2,8 @@
  * Metric families that models make themselves. Families and series are shared by
  * name and by labels, and live as long as one user holds them.
  */
+
+import { TritonError } from '../../base/error.js';
 import type {
   CustomFamily,
   CustomSeries,
@@ -10,7 +12,6 @@ import type {
   MetricHandle,
   MetricKind,
 } from '../../contract/metrics.js';
-import { TritonError } from '../../protocol/error.js';
 import { isServerMetric } from './server-metric-names.js';
 
 const METRIC_NAME = /^(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*$/;

@@ -2,8 +2,9 @@
  * Recognising what kind of model a directory holds: fills `name`, `backend`, `platform` and `default_model_filename`. Runs
  * always, also with auto-completion switched off.
  */
+
+import { invalidArg } from '../../base/error.js';
 import type { KnownBackend, KnownBackends, ModelFormat } from '../../contract/backend-traits.js';
-import { invalidArg } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 
 /** The entries of one version directory. */

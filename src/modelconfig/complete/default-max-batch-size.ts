@@ -1,4 +1,4 @@
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 
 /** Key of the backend configuration. */
 export const DEFAULT_MAX_BATCH_SIZE_KEY = 'default-max-batch-size';

@@ -1,5 +1,5 @@
 /** Reading a message from protobuf's JSON form: camelCase or proto names, integers as numbers or strings. */
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import {
   create,
   type EnumSchema,

@@ -2,7 +2,7 @@
  * A JSON text as a tree that keeps numbers as written (64-bit integers would lose digits as doubles). Errors have the
  * messages of protobuf's own JSON reader: what is wrong, up to 20 characters around the position, and a caret under it.
  */
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 
 /** A number as it was written. */
 export class JsonNumber {

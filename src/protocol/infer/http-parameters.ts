@@ -1,5 +1,5 @@
 /** The `parameters` of a request over HTTP. */
-import { invalidArg } from '../error.js';
+import { invalidArg } from '../../base/error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
 import { JsonKind, type JsonValue } from '../json/json-value.js';
 import type { ParameterValue } from '../tensor.js';

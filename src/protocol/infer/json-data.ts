@@ -1,6 +1,7 @@
 /** The `data` of a JSON tensor -> the tensor's bytes, with Triton's checks and messages. */
+
+import { invalidArg } from '../../base/error.js';
 import { elementSize, isDatatype } from '../datatype.js';
-import { invalidArg } from '../error.js';
 import { jsonError, prefixed } from '../json/json-error.js';
 import { JsonKind, type JsonValue } from '../json/json-value.js';
 import { type JsonDatatype, readBytesData, readTensorData, TooFewElements } from '../json/read-tensor-data.js';

@@ -1,5 +1,5 @@
 /** Names and rules of request parameters that both protocols share. */
-import { TritonError } from '../error.js';
+import { TritonError } from '../../base/error.js';
 import type { Parameters } from '../tensor.js';
 import { requestPrefix } from './request-prefix.js';
 

@@ -1,5 +1,5 @@
+import { invalidArg } from '../../base/error.js';
 import { elementSize, formatShape } from '../datatype.js';
-import { invalidArg } from '../error.js';
 import type { JsonValue } from '../json/json-value.js';
 import type { JsonDatatype } from '../json/read-tensor-data.js';
 

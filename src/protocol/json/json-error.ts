@@ -1,4 +1,4 @@
-import { TritonError } from '../error.js';
+import { TritonError } from '../../base/error.js';
 
 /** Reasons of syntax errors, in the words of RapidJSON, which Triton reads JSON with. */
 export const SyntaxReason = {

@@ -1,4 +1,4 @@
-import { TritonError } from '../error.js';
+import { TritonError } from '../../base/error.js';
 import { decodeUtf8, equalsAscii } from '../proto/string-cache.js';
 import { jsonError, SyntaxReason } from './json-error.js';
 import { JsonScanner, numberOf } from './scanner.js';

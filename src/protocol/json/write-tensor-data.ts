@@ -1,7 +1,8 @@
 /** The elements of a tensor as a flat JSON array. */
+
+import { invalidArg, TritonError } from '../../base/error.js';
 import { LENGTH_BYTES, lengthWordAt } from '../bytes.js';
 import { type Datatype, elementCount, elementSize } from '../datatype.js';
-import { invalidArg, TritonError } from '../error.js';
 import { atOnce, type Steps } from '../steps.js';
 import type { Tensor } from '../tensor.js';
 import { type TypedArrays, typedView } from '../typed-view.js';

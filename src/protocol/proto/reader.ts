@@ -1,4 +1,4 @@
-import { TritonError } from '../error.js';
+import { TritonError } from '../../base/error.js';
 import { decodeUtf8Strict } from './string-cache.js';
 
 /** Wire types of protobuf. */

@@ -1,9 +1,9 @@
 /** Files and folders of a local repository, with the server's error texts. */
 import { readdir, stat } from 'node:fs/promises';
 import { compareBytes } from '../../base/compare-bytes.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import { readRegularFile } from '../../base/files/read-regular-file.js';
 import { systemText } from '../../base/files/system-text.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 
 /** Joins path segments with one `/` each; an absolute later segment is appended, it never replaces what is before. */
 export function joinPath(first: string, ...rest: readonly string[]): string {

@@ -1,9 +1,9 @@
 /** Initial data of sequence states. */
 
+import { TritonError } from '../../base/error.js';
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
 import { datatypeOfConfigValue, elementSize } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig, ModelSequenceBatching } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
 import { staysInside } from './stays-inside.js';

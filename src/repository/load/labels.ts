@@ -1,7 +1,7 @@
 /** Label files of classification outputs. */
 import path from 'node:path';
+import { TritonError } from '../../base/error.js';
 import { MAX_LABEL_BYTES } from '../../base/files/read-regular-file.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
 

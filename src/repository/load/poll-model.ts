@@ -4,6 +4,7 @@
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { TritonError } from '../../base/error.js';
 import { MAX_CONFIG_BYTES } from '../../base/files/read-regular-file.js';
 import type { KnownBackends } from '../../contract/backend-traits.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
@@ -19,7 +20,6 @@ import type { ParseError } from '../../modelconfig/pbtxt/parser.js';
 import type { PositionMap } from '../../modelconfig/pbtxt/position-map.js';
 import { readPbtxt } from '../../modelconfig/pbtxt/read-pbtxt.js';
 import { validateModelConfig, validateModelIO } from '../../modelconfig/rules/validate.js';
-import { TritonError } from '../../protocol/error.js';
 import { emptyModelConfig, type ModelConfig } from '../../protocol/proto/model-config.js';
 import { findBrokenLink, joinPath, kindOf, listDirectory, readTextFile, statError } from '../files/local.js';
 import { staysInside } from './stays-inside.js';

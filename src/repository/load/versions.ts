@@ -1,5 +1,5 @@
 /** Which versions of a model are loaded. */
-import { invalidArg, type TritonError } from '../../protocol/error.js';
+import { invalidArg, type TritonError } from '../../base/error.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { listDirectory } from '../files/local.js';
 

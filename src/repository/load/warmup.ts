@@ -1,10 +1,10 @@
 /** Warm-up samples against the configuration and their data files. */
 
+import { TritonError } from '../../base/error.js';
 import { MAX_DATA_BYTES } from '../../base/files/read-regular-file.js';
 import { didYouMean } from '../../base/nearest-name.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
 import { datatypeOfConfigValue, elementSize, formatShape } from '../../protocol/datatype.js';
-import { TritonError } from '../../protocol/error.js';
 import type { ModelConfig, ModelInput } from '../../protocol/proto/model-config.js';
 import { joinPath, readTextFile } from '../files/local.js';
 import { staysInside } from './stays-inside.js';

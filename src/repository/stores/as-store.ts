@@ -1,6 +1,6 @@
 /** Azure's blob storage. */
 import type { Readable } from 'node:stream';
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import { type AzureCredentials, azureCredentials, sharedKey } from './azure-credentials.js';
 import type { Environment, ObjectStore, StoredObject, StoreListing } from './object-store.js';
 import { openBody, readText, type StoreCall, StoreError } from './store-request.js';

@@ -1,7 +1,7 @@
 /** Who we are to Azure: a key, an identity, or nobody. */
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import { keptToken, postForm, type TokenSource } from './access-token.js';
 import { credentialEntry, memberOf } from './credential-file.js';
 import type { Environment } from './object-store.js';

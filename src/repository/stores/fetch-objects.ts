@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { TritonError } from '../../base/error.js';
 import { makeDirectories } from '../../base/files/make-directories.js';
-import { TritonError } from '../../protocol/error.js';
 import { innermostText } from '../http/network-fault.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
 

@@ -1,8 +1,8 @@
 /** Who we are to Google: a file of credentials, the machine's own account, or nobody. */
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { invalidArg, TritonError } from '../../base/error.js';
 import { systemText } from '../../base/files/system-text.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import { httpRequest } from '../http/http-request.js';
 import { keptToken, postForm, type TokenSource } from './access-token.js';
 import type { Environment } from './object-store.js';

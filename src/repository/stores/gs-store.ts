@@ -1,6 +1,6 @@
 /** Google Cloud Storage, over its JSON interface. */
 import type { Readable } from 'node:stream';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { TokenSource } from './access-token.js';
 import { credentialEntry } from './credential-file.js';
 import { googleToken } from './google-token.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { compareBytes } from '../../base/compare-bytes.js';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import { statError } from '../files/local.js';
 import { fetchObjects } from './fetch-objects.js';
 import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';

@@ -1,7 +1,7 @@
 /** Amazon S3 and servers that speak its protocol. */
 import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { Environment, ObjectStore, StoredObject, StoreListing } from './object-store.js';
 import { type S3Credentials, s3Credentials } from './s3-credentials.js';
 import { parseS3Path, type S3Path } from './s3-path.js';

@@ -1,4 +1,4 @@
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { isLogFormat } from '../log/format.js';
 import type { ServerLog } from '../log/server-log.js';
 

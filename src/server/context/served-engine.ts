@@ -1,7 +1,7 @@
+import { TritonError } from '../../base/error.js';
 import { endNow } from '../../base/process-end.js';
 import type { InferenceEngine, ReadyModel } from '../../contract/engine.js';
 import type { BackendRow, ModelRow } from '../../engine/start-tables.js';
-import { TritonError } from '../../protocol/error.js';
 import type { IndexEntry } from '../../protocol/management.js';
 
 /** What the server needs of an engine besides serving requests: tables and an end in good order. */

@@ -1,6 +1,6 @@
+import { TritonError } from '../../base/error.js';
 import type { ReadyModel } from '../../contract/engine.js';
 import { classifySteps } from '../../protocol/classification.js';
-import { TritonError } from '../../protocol/error.js';
 import { unknownRegion } from '../../protocol/infer/parameters.js';
 import { atOnce, type Steps } from '../../protocol/steps.js';
 import type { Tensor } from '../../protocol/tensor.js';

@@ -1,6 +1,6 @@
+import { invalidArg } from '../../base/error.js';
 import type { NamePattern } from '../../base/name-pattern.js';
 import type { InferenceRequest } from '../../contract/request.js';
-import { invalidArg } from '../../protocol/error.js';
 import { isReservedParameter } from '../../protocol/infer/parameters.js';
 
 /**

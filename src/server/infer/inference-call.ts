@@ -3,11 +3,12 @@
  * decoded request is submitted, and what it holds is given back after its last response. Endpoints decode before and
  * encode and send after.
  */
+
+import { TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
 import type { ReadyModel } from '../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest, ResponseHandler } from '../../contract/request.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
-import { TritonError } from '../../protocol/error.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { RegionLease } from '../../protocol/infer/shared-memory.js';
 import { cutText } from '../../transport/cut-text.js';

@@ -1,5 +1,5 @@
 /** Bounds on what one request may contain, for both protocols. No model comes near them. */
-import { invalidArg, type TritonError } from '../../protocol/error.js';
+import { invalidArg, type TritonError } from '../../base/error.js';
 import { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer/infer-types.js';
 
 export { MAX_RANK, MAX_TENSORS } from '../../protocol/proto/infer/infer-types.js';

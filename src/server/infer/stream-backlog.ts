@@ -1,4 +1,4 @@
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 
 /**
  * What waits for a client that reads its stream slower than the model responds. Triton keeps all of it, whatever it

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { DirectSocket } from '../../transport/direct-socket.js';
 import type { EndpointOptions } from '../options/http-options.js';
 import type { ServerTlsOptions } from '../options/tls-options.js';

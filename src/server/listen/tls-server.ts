@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type net from 'node:net';
 import tls from 'node:tls';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import type { ServerTlsOptions } from '../options/tls-options.js';
 
 /**

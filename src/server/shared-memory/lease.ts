@@ -1,4 +1,4 @@
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 import { unknownRegion } from '../../protocol/infer/parameters.js';
 import type { RegionLease, SharedMemoryPlace } from '../../protocol/infer/shared-memory.js';
 import type { Region } from './region.js';

@@ -1,6 +1,6 @@
 import { constants as bufferLimits } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync, writeSync } from 'node:fs';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import { sharedMemoryPath } from '../../protocol/shared-memory-path.js';
 
 /** Most bytes of one call of the system: it takes no length beyond 2^31. */

@@ -1,6 +1,6 @@
 /** Registered shared memory. */
 import { compareBytes } from '../../base/compare-bytes.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { SharedMemoryRegions } from '../../protocol/infer/shared-memory.js';
 import { sharedMemoryName } from '../../protocol/shared-memory-path.js';
 import { Lease } from './lease.js';

@@ -1,7 +1,7 @@
+import { TritonError } from '../../base/error.js';
 import { Engine } from '../../engine/engine.js';
 import type { RequestMemory } from '../../engine/request/request-memory.js';
 import type { LatencyOptions } from '../../engine/statistics/latencies.js';
-import { TritonError } from '../../protocol/error.js';
 import { type ServedEngine, UnavailableEngine } from '../context/served-engine.js';
 import type { ServerLog } from '../log/server-log.js';
 import type { ServerOptions } from '../options/server-options.js';

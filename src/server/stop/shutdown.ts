@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { TritonError } from '../../protocol/error.js';
+import { TritonError } from '../../base/error.js';
 import type { ServedEngine } from '../context/served-engine.js';
 import type { Endpoint } from '../listen/endpoint.js';
 import type { ServerLog } from '../log/server-log.js';

@@ -1,6 +1,7 @@
 /** What both protocols do with a request about trace settings. */
+
+import { invalidArg } from '../../base/error.js';
 import type { InferenceEngine } from '../../contract/engine.js';
-import { invalidArg } from '../../protocol/error.js';
 
 /** Settings that are numbers; they come as strings. */
 export const NUMBER_SETTINGS = ['trace_rate', 'trace_count', 'log_frequency'] as const;

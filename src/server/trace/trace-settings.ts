@@ -1,5 +1,5 @@
+import { invalidArg, TritonError } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
-import { invalidArg, TritonError } from '../../protocol/error.js';
 import type { TraceOptions } from '../options/trace-options.js';
 import { TraceFile } from './trace-file.js';
 import { type TraceLevel, TraceSetting, type TraceValues } from './trace-setting.js';

@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { TritonError } from '../../base/error.js';
 import { SHIPPED_MODELS } from '../../base/package.js';
-import { TritonError } from '../../protocol/error.js';
 import { type FetchOptions, fetchModel } from './fetch-model.js';
 import type { PublishedModel } from './published-models.js';
 

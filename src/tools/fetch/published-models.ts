@@ -1,6 +1,6 @@
 /** Models that can be fetched by name: where their publishers keep them, how large they are, what they hash to. */
 import { readFile } from 'node:fs/promises';
-import { invalidArg } from '../../protocol/error.js';
+import { invalidArg } from '../../base/error.js';
 
 /** One file to download. */
 export interface PublishedFile {

@@ -4,8 +4,8 @@ import path from 'node:path';
 import stream, { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { invalidArg } from '../../base/error.js';
 import { makeDirectories } from '../../base/files/make-directories.js';
-import { invalidArg } from '../../protocol/error.js';
 
 const BLOCK = 512;
 

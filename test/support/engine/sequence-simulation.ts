@@ -3,6 +3,7 @@
  * what must hold whatever happens: see `check...` below.
  */
 import assert from 'node:assert/strict';
+import { TritonError } from '../../../src/base/error.js';
 import type { BackendInstance, ExecutionRequest, ExecutionTimes } from '../../../src/contract/backend.js';
 import type { InferenceResponse } from '../../../src/contract/request.js';
 import { InstanceRunner } from '../../../src/engine/schedule/instance-runner.js';
@@ -14,7 +15,6 @@ import { ModelStatistics } from '../../../src/engine/statistics/model-statistics
 import { newFailureCounts } from '../../../src/engine/statistics/version-counters.js';
 import { readPbtxt } from '../../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { compileModelPlan } from '../../../src/modelconfig/plan/model-plan.js';
-import { TritonError } from '../../../src/protocol/error.js';
 import { Random } from '../values/random.js';
 import { int32, makeRequest } from './engine-harness.js';
 import { VirtualClock } from './virtual-clock.js';

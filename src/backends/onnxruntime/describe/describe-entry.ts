@@ -4,7 +4,7 @@
  * runtime is at work: another thread watches that.
  */
 import { Worker } from 'node:worker_threads';
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { OpenSession } from '../session/open-session.js';
 import { loadOrtBinding } from '../session/ort-binding.js';
 import type { DescribeReply, DescribeRequest } from './describe-process.js';

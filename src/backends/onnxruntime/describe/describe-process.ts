@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import '../session/ort-telemetry.js';
-import { type ErrorCodeName, invalidArg, TritonError } from '../../../protocol/error.js';
+import { type ErrorCodeName, invalidArg, TritonError } from '../../../base/error.js';
 import type { OpenRequest, SessionInfo } from '../session/open-session.js';
 
 /** To the process. */

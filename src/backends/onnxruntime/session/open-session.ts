@@ -1,9 +1,9 @@
 /** One session of the runtime in the calling thread: opens a model and runs it. Every call blocks the thread. */
 import { nowNs } from '../../../base/clock.js';
+import { TritonError } from '../../../base/error.js';
 import { readRegularFileSync, requireRegularFile } from '../../../base/files/read-regular-file.js';
 import type { ExecutionTimes } from '../../../contract/backend.js';
 import { takeStoredValues } from '../../../onnx/stored-values.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import {
   loadOrtBinding,

@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 
 /** Codes of the runtime by the phrases of its messages: the binding hands the text on without the code. */
 const CODES: readonly (readonly [phrase: RegExp, code: number])[] = [

@@ -1,6 +1,7 @@
 /** Tensors of the engine to tensors of onnxruntime and back. */
+
+import { TritonError } from '../../../base/error.js';
 import type { Datatype } from '../../../protocol/datatype.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import { aligned } from '../../batch/gather.js';
 import { loadOrtBinding, type OrtTensor } from './ort-binding.js';

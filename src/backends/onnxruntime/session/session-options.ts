@@ -1,6 +1,6 @@
 /** Session options out of a model's configuration. */
 import { existsSync } from 'node:fs';
-import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { OrtSessionOptions } from './ort-binding.js';
 

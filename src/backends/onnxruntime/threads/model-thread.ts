@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import '../session/ort-telemetry.js';
 import { nowNs } from '../../../base/clock.js';
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import type { OpenRequest, RunResult, SessionInfo } from '../session/open-session.js';
 import { enterNative } from './native-activity.js';

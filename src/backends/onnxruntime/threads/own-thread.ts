@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import type { OpenRequest, RunResult, SessionInfo } from '../session/open-session.js';
 import { ModelThread } from './model-thread.js';

@@ -1,6 +1,6 @@
 /** Entry of a worker thread that holds sessions and runs what it is sent, in order. */
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import { OpenSession } from '../session/open-session.js';
 import { loadOrtBinding } from '../session/ort-binding.js';

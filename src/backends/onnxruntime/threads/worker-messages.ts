@@ -1,7 +1,7 @@
 /** What the main thread and the threads of onnxruntime say to each other. */
 
+import type { ErrorCodeName } from '../../../base/error.js';
 import type { ExecutionTimes } from '../../../contract/backend.js';
-import type { ErrorCodeName } from '../../../protocol/error.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import type { OpenRequest, SessionInfo } from '../session/open-session.js';
 

@@ -1,6 +1,6 @@
+import { TritonError } from '../../../base/error.js';
 import type { BackendHost } from '../../../contract/backend.js';
 import { type FamilyHandle, METRIC_KINDS, type MetricHandle } from '../../../contract/metrics.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { FrameReader } from '../wire/frame-reader.js';
 import { FrameWriter } from '../wire/frame-writer.js';
 import { ToModel } from '../wire/wire.js';

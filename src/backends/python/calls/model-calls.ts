@@ -1,8 +1,8 @@
+import { TritonError } from '../../../base/error.js';
 import type { BackendHost } from '../../../contract/backend.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, PendingRequest } from '../../../contract/request.js';
 import type { RequestTrace } from '../../../contract/request-trace.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { PythonProcess } from '../process/python-process.js';
 import type { FrameReader } from '../wire/frame-reader.js';
 import { FrameWriter } from '../wire/frame-writer.js';

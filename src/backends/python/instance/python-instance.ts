@@ -1,6 +1,6 @@
 import { nowNs } from '../../../base/clock.js';
+import { TritonError } from '../../../base/error.js';
 import type { BackendInstance, BackendOptions, ExecutionRequest, ExecutionTimes } from '../../../contract/backend.js';
-import { TritonError } from '../../../protocol/error.js';
 import { requestPrefix } from '../../../protocol/infer/request-prefix.js';
 import { HostCalls } from '../calls/host-calls.js';
 import { logRecord } from '../calls/log-record.js';

@@ -1,6 +1,7 @@
 /** Starts a process again after it died: the one place that does, with pauses that grow and a limit. */
+
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
-import { TritonError } from '../../../protocol/error.js';
 
 /** Pause before the second start in a row, in ms; each further one is twice as long. The first start has none. */
 const FIRST_PAUSE_MS = 250;

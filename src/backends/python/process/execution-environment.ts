@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { TritonError } from '../../../base/error.js';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../base/files/temporary-directory.js';
-import { TritonError } from '../../../protocol/error.js';
 
 const PREFIX = 'triton-python-env-';
 

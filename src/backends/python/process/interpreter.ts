@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { TritonError } from '../../../base/error.js';
 import type { BackendOptions } from '../../../contract/backend.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { prepareEnvironment } from './execution-environment.js';
 

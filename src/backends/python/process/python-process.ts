@@ -1,7 +1,7 @@
 import type { StdioOptions } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { FrameFault, FrameReader, FrameSplitter } from '../wire/frame-reader.js';
 import { FrameWriter } from '../wire/frame-writer.js';
 import { ModelMemory, SharedMemory } from '../wire/shared-memory.js';

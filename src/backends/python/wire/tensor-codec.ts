@@ -1,6 +1,6 @@
+import { ErrorCode, type ErrorCodeName, TritonError } from '../../../base/error.js';
 import type { ExecutionResponse } from '../../../contract/backend.js';
 import { DATATYPES, type Datatype, elementSize } from '../../../protocol/datatype.js';
-import { ErrorCode, type ErrorCodeName, TritonError } from '../../../protocol/error.js';
 import type { Parameters, ParameterValue, Tensor } from '../../../protocol/tensor.js';
 import { FrameFault, type FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';

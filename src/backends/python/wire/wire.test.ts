@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { ErrorCode } from '../../../base/error.js';
 import { METRIC_KINDS } from '../../../contract/metrics.js';
 import { DATATYPES } from '../../../protocol/datatype.js';
-import { ErrorCode } from '../../../protocol/error.js';
 import * as wire from './wire.js';
 
 const RUNTIME = path.resolve(import.meta.dirname, '../../../../../python/triton_runtime');

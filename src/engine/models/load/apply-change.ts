@@ -1,5 +1,5 @@
 /** What a start, a poll, a load or an unload comes to: models are loaded and unloaded, and ensembles follow them. */
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { FindMember } from '../../ensemble/member.js';
 import type { Polled } from '../poll/model-poller.js';

@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { ModelEntry } from '../table/model-entry.js';
 import { type ModelRecord, UNLOADED } from '../table/model-record.js';
 import type { Models } from '../table/models.js';

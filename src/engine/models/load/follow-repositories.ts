@@ -1,5 +1,5 @@
 /** Loads what the repositories hold, and follows what changes in them. */
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { pollPlace } from '../poll/model-poller.js';
 import type { ModelEntry } from '../table/model-entry.js';
 import type { Models } from '../table/models.js';

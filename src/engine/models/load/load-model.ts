@@ -1,5 +1,5 @@
 /** Loading a model: all versions that its policy selects, so that either all of them serve or nothing changes. */
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { selectVersions } from '../../../repository/load/versions.js';
 import type { ModelEntry } from '../table/model-entry.js';
 import { ModelRecord } from '../table/model-record.js';

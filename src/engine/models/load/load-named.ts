@@ -1,6 +1,7 @@
 /** A load call: polls the models that it names, and the members of ensembles among them, and loads what has changed. */
+
+import { TritonError } from '../../../base/error.js';
 import { ENSEMBLE_PLATFORM } from '../../../modelconfig/complete/normalize.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { LoadParameters } from '../../../protocol/management.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { writeFileOverride } from '../poll/file-override.js';

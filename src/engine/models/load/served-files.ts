@@ -2,8 +2,9 @@
  * The files that models are loaded from: whether they have changed since, and the end of directories of files that were
  * fetched or came with a load call, once nothing serves from them any more.
  */
+
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
-import { TritonError } from '../../../protocol/error.js';
 import { removeFetchedFolder } from '../../../repository/stores/fetched-folders.js';
 import type { RemoteRepository } from '../../../repository/stores/remote-repository.js';
 import { removeFileOverride } from '../poll/file-override.js';

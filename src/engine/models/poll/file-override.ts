@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import { makeDirectories } from '../../../base/files/make-directories.js';
 import { systemText } from '../../../base/files/system-text.js';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../base/files/temporary-directory.js';
-import { invalidArg, TritonError } from '../../../protocol/error.js';
 import type { LoadParameters } from '../../../protocol/management.js';
 
 /** Prefix of the parameters that carry files. */

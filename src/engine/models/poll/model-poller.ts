@@ -1,5 +1,5 @@
 import { CATALOGUE } from '../../../backends/catalogue.js';
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { type PolledModel, pollModel } from '../../../repository/load/poll-model.js';
 import type { EngineOptions } from '../../options/engine-options.js';
 import type { ModelPlace } from './model-place.js';

@@ -1,8 +1,8 @@
 /** What the files of a model were like: shows whether a model was modified since it was loaded. */
 import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
-import { TritonError } from '../../../protocol/error.js';
 import { joinPath, listDirectory, statError } from '../../../repository/files/local.js';
 
 /**

@@ -1,6 +1,6 @@
 import { compareBytes } from '../../../base/compare-bytes.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
-import { invalidArg, TritonError } from '../../../protocol/error.js';
 import { checkRepository, joinPath, kindOf, listModels } from '../../../repository/files/local.js';
 import { isCode } from '../../../repository/files/staged-folder.js';
 import { RemoteRepository } from '../../../repository/stores/remote-repository.js';

@@ -1,6 +1,7 @@
 /** Whether an ensemble fits the models that it runs. */
+
+import { TritonError } from '../../../base/error.js';
 import type { RuleName } from '../../../contract/rule-table.js';
-import { TritonError } from '../../../protocol/error.js';
 import { checkEnsembleGraph, type Member } from '../../../repository/load/ensemble-graph.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelTable } from './model-table.js';

@@ -1,5 +1,5 @@
 /** What requests and management calls ask about the models of a name. */
-import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import type { IndexEntry } from '../../../protocol/management.js';
 import type { LoadedModel } from '../version/loaded-model.js';
 import type { ModelRecord } from './model-record.js';

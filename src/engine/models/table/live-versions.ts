@@ -1,5 +1,5 @@
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { LoadedModel } from '../version/loaded-model.js';
 import type { ThreadBudget } from '../version/thread-budget.js';
 import { type ModelRecord, UNLOADED, type VersionRecord } from './model-record.js';

@@ -1,5 +1,5 @@
+import { TritonError } from '../../../base/error.js';
 import type { ModelMetrics } from '../../../contract/engine.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { ModelState } from '../../../protocol/management.js';
 import { VersionCounters } from '../../statistics/version-counters.js';
 import type { LoadedModel } from '../version/loaded-model.js';

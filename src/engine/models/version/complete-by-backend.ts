@@ -1,5 +1,5 @@
+import { TritonError } from '../../../base/error.js';
 import type { Backend, BackendOptions, ModelLocation } from '../../../contract/backend.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { cancellable } from './load-cancelled.js';
 

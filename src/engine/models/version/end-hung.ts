@@ -1,6 +1,6 @@
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
 import type { BackendInstance } from '../../../contract/backend.js';
-import { TritonError } from '../../../protocol/error.js';
 
 /** How often instances are looked at, in ms. */
 const LOOK_MS = 100;

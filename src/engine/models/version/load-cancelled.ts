@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 
 /** A cancelled load that does not end by itself is left alone after so long, in ms; what it still makes is ended then. */
 const PATIENCE_MS = 2000;

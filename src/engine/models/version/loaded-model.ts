@@ -1,10 +1,10 @@
 import { SYSTEM_CLOCK } from '../../../base/clock.js';
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
 import type { BackendInstance, BackendModel, Pace } from '../../../contract/backend.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, PendingRequest, ResponseHandler } from '../../../contract/request.js';
 import type { ModelPlan } from '../../../modelconfig/plan/model-plan.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { TensorMetadata } from '../../../protocol/tensor.js';
 import type { LocalCache } from '../../cache/local-cache.js';

@@ -1,7 +1,7 @@
+import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
 import type { BackendInstance, BackendModel, InstanceSpec } from '../../../contract/backend.js';
 import { instanceName } from '../../../modelconfig/complete/normalize.js';
-import { TritonError } from '../../../protocol/error.js';
 import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../../protocol/proto/model-config.js';
 import { InstanceRunner } from '../../schedule/instance-runner.js';
 import type { LimitedInstance, LimitedSpec, RateLimiter } from '../../schedule/rate-limiter.js';

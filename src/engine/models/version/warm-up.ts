@@ -1,12 +1,12 @@
 /** Runs the warm-up samples of a configuration on every instance before the model is ready. */
 import { randomBytes } from 'node:crypto';
 import { SYSTEM_CLOCK } from '../../../base/clock.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import { MAX_DATA_BYTES } from '../../../base/files/read-regular-file.js';
 import type { Log } from '../../../base/log.js';
 import type { InferenceRequest, RequestInput } from '../../../contract/request.js';
 import type { ModelPlan } from '../../../modelconfig/plan/model-plan.js';
 import { datatypeOfConfigValue, elementCount, elementSize } from '../../../protocol/datatype.js';
-import { invalidArg, TritonError } from '../../../protocol/error.js';
 import { requestPrefix } from '../../../protocol/infer/request-prefix.js';
 import type { ModelConfig, WarmupInput } from '../../../protocol/proto/model-config.js';
 import type { MessageOf } from '../../../protocol/proto/schema.js';

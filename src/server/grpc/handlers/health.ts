@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import { toBinary } from '../../../protocol/proto/codec.js';
 import {
   HealthCheckRequest,

@@ -1,5 +1,6 @@
+import { TritonError } from '../../../base/error.js';
 import type { InferenceResponse } from '../../../contract/request.js';
-import { GrpcStatus, grpcStatusOf, TritonError } from '../../../protocol/error.js';
+import { GrpcStatus, grpcStatusOf } from '../../../protocol/error.js';
 import { decodeModelInferRequest } from '../../../protocol/proto/infer/infer-codec.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';

@@ -1,4 +1,4 @@
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import {
   LogSettingsRequest,
   LogSettingsResponse,

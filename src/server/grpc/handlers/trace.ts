@@ -1,4 +1,4 @@
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import { TraceSettingRequest, TraceSettingResponse } from '../../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../../transport/grpc/grpc-api.js';
 import type { ServerContext } from '../../context/server-context.js';

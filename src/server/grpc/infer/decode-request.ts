@@ -1,9 +1,9 @@
 /** ModelInferRequest -> request of the engine; the way back is encode-response.ts. */
 
+import { invalidArg } from '../../../base/error.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
 import { isDatatype } from '../../../protocol/datatype.js';
-import { invalidArg } from '../../../protocol/error.js';
 import { inputExists, unknownRegion } from '../../../protocol/infer/parameters.js';
 import type { RegionLease } from '../../../protocol/infer/shared-memory.js';
 import { UniqueNames } from '../../../protocol/infer/unique-names.js';

@@ -1,4 +1,4 @@
-import type { TritonError } from '../../../protocol/error.js';
+import type { TritonError } from '../../../base/error.js';
 import type { GrpcCall } from '../../../transport/grpc/grpc-api.js';
 import { PIECE_OVERHEAD } from '../../../transport/send-account.js';
 import { StreamBacklog } from '../../infer/stream-backlog.js';

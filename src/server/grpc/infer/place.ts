@@ -1,4 +1,4 @@
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import type { SharedMemoryPlace } from '../../../protocol/infer/shared-memory.js';
 import type { ParameterMap } from '../../../protocol/proto/infer/infer-types.js';
 

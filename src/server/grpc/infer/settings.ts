@@ -1,5 +1,5 @@
 /** The parameters of a ModelInferRequest. */
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import { checkCorrelationId, NO_SETTINGS, type RequestSettings } from '../../../protocol/infer/parameters.js';
 import type { InferRequestMessage, ParameterMap, ParameterMessage } from '../../../protocol/proto/infer/infer-types.js';
 import type { ParameterValue } from '../../../protocol/tensor.js';

@@ -1,4 +1,5 @@
-import { GrpcStatus, grpcStatusOf, TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
+import { GrpcStatus, grpcStatusOf } from '../../../protocol/error.js';
 import { fromBinary, toBinary } from '../../../protocol/proto/codec.js';
 import type { FieldTable, MessageOf, MessageSchema } from '../../../protocol/proto/schema.js';
 import type { GrpcCall, GrpcMethod } from '../../../transport/grpc/grpc-api.js';

@@ -1,5 +1,5 @@
+import { TritonError } from '../../../base/error.js';
 import type { InferenceResponse } from '../../../contract/request.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { HeaderList, Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';
 import { type CallKind, InferenceCall, logRefusal } from '../../infer/inference-call.js';

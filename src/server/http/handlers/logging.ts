@@ -1,4 +1,4 @@
-import { TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
 import type { JsonValue } from '../../../protocol/json/json-value.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import { LOG_SWITCHES, LogSettingsStore } from '../../context/log-settings.js';

@@ -1,4 +1,4 @@
-import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import { jsonError } from '../../../protocol/json/json-error.js';
 import type { JsonValue } from '../../../protocol/json/json-value.js';
 import type { LoadParameters } from '../../../protocol/management.js';

@@ -1,5 +1,5 @@
 /** `/v2/{system,cuda}sharedmemory[/region/N]/{status,register,unregister}` */
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import type { JsonValue } from '../../../protocol/json/json-value.js';
 import { jsonString } from '../../../protocol/json/write-json.js';
 import type { SharedMemoryKind } from '../../shared-memory/regions.js';

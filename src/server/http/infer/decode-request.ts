@@ -1,8 +1,8 @@
 /** Body of an infer request over HTTP -> request of the engine; the way back is encode-response.ts. */
 
+import { invalidArg, type TritonError } from '../../../base/error.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { RequestInput } from '../../../contract/request.js';
-import { invalidArg, type TritonError } from '../../../protocol/error.js';
 import { readHttpSettings } from '../../../protocol/infer/http-parameters.js';
 import { readJsonData } from '../../../protocol/infer/json-data.js';
 import { inputExists, NO_SETTINGS, unknownRegion } from '../../../protocol/infer/parameters.js';

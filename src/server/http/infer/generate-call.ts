@@ -1,6 +1,8 @@
 /** What both endpoints of the generate extension do with a request and with each response. */
+
+import { invalidArg, TritonError } from '../../../base/error.js';
 import type { InferenceRequest, InferenceResponse } from '../../../contract/request.js';
-import { httpStatusOf, invalidArg, TritonError } from '../../../protocol/error.js';
+import { httpStatusOf } from '../../../protocol/error.js';
 import type { Steps } from '../../../protocol/steps.js';
 import type { Http1Reply, Http1Request } from '../../../transport/http1/http1-api.js';
 import type { ServerContext } from '../../context/server-context.js';

@@ -1,10 +1,10 @@
 /** The generate extension: plain JSON objects for requests and responses (Triton: docs/protocol/extension_generate.md). */
 
 import { compareBytes } from '../../../base/compare-bytes.js';
+import { invalidArg } from '../../../base/error.js';
 import type { ReadyModel } from '../../../contract/engine.js';
 import type { InferenceRequest, InferenceResponse, RequestInput } from '../../../contract/request.js';
 import { elementCount, elementSize } from '../../../protocol/datatype.js';
-import { invalidArg } from '../../../protocol/error.js';
 import { BodyBuilder } from '../../../protocol/infer/body-builder.js';
 import { readCustomParameter } from '../../../protocol/infer/http-parameters.js';
 import { readBytesElements, readElements } from '../../../protocol/infer/json-data.js';

@@ -1,5 +1,5 @@
 /** The `outputs` of a request over HTTP. */
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import { unknownRegion } from '../../../protocol/infer/parameters.js';
 import type { RegionLease } from '../../../protocol/infer/shared-memory.js';
 import { jsonError, prefixed } from '../../../protocol/json/json-error.js';

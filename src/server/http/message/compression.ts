@@ -1,5 +1,5 @@
 import { createUnzip, deflate, gzip } from 'node:zlib';
-import { invalidArg, TritonError } from '../../../protocol/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 import { NO_REQUEST_MEMORY } from '../../../transport/byte-budget.js';
 import type { Http1Reply } from '../../../transport/http1/http1-api.js';
 import { InflationTurn } from '../../../transport/inflation-turns.js';

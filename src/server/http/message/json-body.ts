@@ -1,4 +1,4 @@
-import { invalidArg } from '../../../protocol/error.js';
+import { invalidArg } from '../../../base/error.js';
 import type { JsonValue } from '../../../protocol/json/json-value.js';
 import { parseJsonSteps } from '../../../protocol/json/parse-json.js';
 import type { Steps } from '../../../protocol/steps.js';

@@ -1,4 +1,5 @@
-import { httpStatusOf, TritonError } from '../../../protocol/error.js';
+import { TritonError } from '../../../base/error.js';
+import { httpStatusOf } from '../../../protocol/error.js';
 import { errorBody as errorText } from '../../../protocol/json/write-json.js';
 import { cutText } from '../../../transport/cut-text.js';
 import type { HeaderList, Http1Reply } from '../../../transport/http1/http1-api.js';

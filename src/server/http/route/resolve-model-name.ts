@@ -1,5 +1,5 @@
+import { TritonError } from '../../../base/error.js';
 import type { InferenceEngine } from '../../../contract/engine.js';
-import { TritonError } from '../../../protocol/error.js';
 import type { LoadParameters } from '../../../protocol/management.js';
 import type { HttpRoute } from './endpoint.js';
 
