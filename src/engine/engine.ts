@@ -292,6 +292,7 @@ export class Engine implements InferenceEngine {
 
   #controlledManager(): ModelManager {
     const manager = this.#readyManager();
+    if (this.#leaving) throw new TritonError('UNAVAILABLE', 'Server not ready');
     if (this.#options.modelControlMode !== 'explicit') throw new TritonError('UNAVAILABLE', MODE_TEXT);
     return manager;
   }

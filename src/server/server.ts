@@ -1,6 +1,7 @@
 import { TritonError } from '../base/error.js';
 import { RequestMemory } from '../engine/request/request-memory.js';
 import { ByteBudget } from '../transport/byte-budget.js';
+import { Admission } from './context/admission.js';
 import { LogSettingsStore } from './context/log-settings.js';
 import type { ServedEngine } from './context/served-engine.js';
 import type { DecodeOptions, ServerContext } from './context/server-context.js';
@@ -94,6 +95,7 @@ export async function startServer(
     logSettings: new LogSettingsStore(log),
     tracer: new Tracer(options.trace, log),
     sharedMemory,
+    admission: new Admission(),
     budgets,
     decoding: {
       http: decodeOptions(options.http.maxInputSize, sharedMemory, options),
@@ -209,25 +211,24 @@ async function startEndpoints(
     const error = TritonError.from(reason);
     log.error(`failed to start ${service} service: ${error.codeText} - ${error.message}`);
     const countDown = new CountDown(options.general.exitTimeoutSeconds);
-    await stopEndpoints(complete(started), engine, log, countDown);
+    await stopEndpoints(complete(context, started), engine, log, countDown);
     metrics?.stop();
     await stopEngine(engine, log, countDown);
     log.close();
     throw new ServerStartError('', { cause: reason });
   }
-  return complete(started);
+  return complete(context, started);
 }
 
-function complete(started: {
-  http?: Endpoint;
-  grpc?: Endpoint;
-  metrics?: Endpoint;
-  endStreams?: () => void;
-}): StoppingEndpoints {
+function complete(
+  { admission }: ServerContext,
+  started: { http?: Endpoint; grpc?: Endpoint; metrics?: Endpoint; endStreams?: () => void },
+): StoppingEndpoints {
   return {
     http: started.http,
     grpc: started.grpc,
     metrics: started.metrics,
+    admission,
     endStreams: started.endStreams ?? (() => {}),
   };
 }

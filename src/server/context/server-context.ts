@@ -5,6 +5,7 @@ import type { ServerLog } from '../log/server-log.js';
 import type { ServerOptions } from '../options/server-options.js';
 import type { ServerSharedMemory } from '../shared-memory/regions.js';
 import type { Tracer } from '../trace/tracer.js';
+import type { Admission } from './admission.js';
 import type { LogSettingsStore } from './log-settings.js';
 import type { ServerMetadata } from './server-metadata.js';
 
@@ -17,6 +18,7 @@ export interface ServerContext {
   readonly logSettings: LogSettingsStore;
   readonly tracer: Tracer;
   readonly sharedMemory: ServerSharedMemory;
+  readonly admission: Admission;
   /** What all clients together may make the server hold. */
   readonly budgets: ServerBudgets;
   /** How inference requests are decoded. */

@@ -114,6 +114,7 @@ export class InferenceCall<Trace extends CallTrace> {
     this.#client = client;
     this.#lease = submission.sharedMemory;
     try {
+      if (this.#kind.protocol === 'grpc') this.#context.admission.check(model, submission.request);
       const request = this.#prepare(submission.request, client);
       if (client.message !== undefined) client.handOver(viewedBytes(request, client.message));
       const pending = model.submit(request, (response, final) => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TritonError } from '../../base/error.js';
+import type { Admission } from '../context/admission.js';
 import type { ServedEngine } from '../context/served-engine.js';
 import type { Endpoint } from '../listen/endpoint.js';
 import type { ServerLog } from '../log/server-log.js';
@@ -17,6 +18,8 @@ export interface StoppingEndpoints {
   readonly http: Endpoint | undefined;
   readonly grpc: Endpoint | undefined;
   readonly metrics: Endpoint | undefined;
+  /** Which inference requests gRPC clients may still send. */
+  readonly admission: Admission;
   /** Open inference streams take no more requests and end when theirs are complete. */
   endStreams(): void;
 }
@@ -55,8 +58,9 @@ export class CountDown {
 }
 
 /**
- * Lets sequences that have begun end: the server is not ready any more and accepts no connections, but requests of these
- * sequences on connections that are open are served on, for as long as the stop may take.
+ * Lets sequences that have begun end: the server is not ready any more and accepts no HTTP connections, but requests of these
+ * sequences on connections that are open are served on, for as long as the stop may take. gRPC clients may connect, to be
+ * told that the server stops.
  */
 export async function finishSequences(
   endpoints: StoppingEndpoints,
@@ -65,17 +69,19 @@ export async function finishSequences(
   countDown: CountDown,
 ): Promise<void> {
   engine.leave();
+  endpoints.admission.stop();
   if (engine.liveSequences === 0) return;
+  endpoints.http?.close();
   const clients = [endpoints.http, endpoints.grpc].filter((endpoint) => endpoint !== undefined);
-  for (const endpoint of clients) endpoint.close();
   const done = (): boolean =>
     engine.liveSequences === 0 || clients.every(({ connectionCount }) => connectionCount === 0);
   await countDown.until(done, () => reportConnections(endpoints, log, countDown));
 }
 
 /**
- * Ends the endpoints: no new connections, responses to everything accepted, then what is left is cut. Resolves to false
- * when that cut requests off to which the engine had not responded.
+ * Ends the endpoints: no new connections, responses to everything accepted, then what is left is cut. gRPC ends when clients
+ * wait for no more responses of models: until then it responds to new requests that the server stops. Resolves to false
+ * when what was cut had requests to which the engine had not responded.
  */
 export async function stopEndpoints(
   endpoints: StoppingEndpoints,
@@ -86,7 +92,14 @@ export async function stopEndpoints(
   const { http, grpc, metrics } = endpoints;
   const all = [grpc, http, metrics].filter((endpoint) => endpoint !== undefined);
   endpoints.endStreams();
-  const stopped = Promise.all(all.map((endpoint) => endpoint.stop()));
+  const others = [http, metrics].map((endpoint) => endpoint?.stop());
+  const awaited = (): boolean => engine.inFlight > 0 && (grpc?.inFlight ?? 0) + (http?.inFlight ?? 0) > 0;
+  if (grpc !== undefined)
+    await countDown.until(
+      () => !awaited(),
+      () => reportConnections(endpoints, log, countDown),
+    );
+  const stopped = Promise.all([grpc?.stop(), ...others]);
   const done = (): boolean => all.every((endpoint) => endpoint.connectionCount === 0);
   let answered = true;
   if (!(await countDown.until(done, () => reportConnections(endpoints, log, countDown)))) {
