@@ -1,5 +1,5 @@
 /** Python interpreters for tests: with numpy for the Python backend, with NVIDIA's client library for the wire protocol. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,9 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** How long another test process may take to make the environment, in ms. */
 const PATIENCE_MS = 240_000;
+
+/** Longest that a program may take, in ms. */
+const PROGRAM_MS = 120_000;
 
 /** What an interpreter has to be able to do, and how one is made that can. */
 interface Kind {
@@ -34,6 +37,18 @@ const CLIENTS: Kind = {
   lack: "no Python with NVIDIA's client library, and none could be made: the tests with it did not run",
 };
 
+const PLOTTING: Kind = {
+  folder: 'plotting',
+  probe: 'import matplotlib, pandas, requests',
+  packages: ['matplotlib==3.11.2', 'pandas==3.1.1', 'requests==2.34.2'],
+  lack: 'no Python with pandas, matplotlib and requests, and none could be made: no report was read with pandas',
+};
+const PICTURES: Kind = {
+  folder: 'pictures',
+  probe: 'import cv2, tritonclient.http',
+  packages: ['tritonclient[http]==2.73.0', 'opencv-python-headless==5.0.0.93'],
+  lack: "no Python with OpenCV and NVIDIA's client library, and none could be made: the pipeline of two models did not run",
+};
 const GCS_EMULATOR: Kind = {
   folder: 'gcs-emulator',
   probe: 'import gcp_storage_emulator',
@@ -52,6 +67,16 @@ export function pythonWithNumpy(): string | undefined {
 /** The same for NVIDIA's client library with all its transports: tritonclient[all]. */
 export function pythonWithClients(): string | undefined {
   return find(CLIENTS);
+}
+
+/** The same for what people read and draw reports with: pandas, matplotlib, requests. */
+export function pythonWithPlotting(): string | undefined {
+  return find(PLOTTING);
+}
+
+/** The same for client programs that look at images: OpenCV and tritonclient[http]. */
+export function pythonWithPictures(): string | undefined {
+  return find(PICTURES);
 }
 
 /** The same for the program that stands in for Google Cloud Storage. */
@@ -109,4 +134,15 @@ function makeEnvironment(kind: Kind): string | undefined {
   } finally {
     rmSync(lock, { recursive: true, force: true });
   }
+}
+
+/** Runs a Python program to its end and returns what it printed; this process goes on meanwhile. Rejects when it fails. */
+export function runPython(python: string, args: readonly string[], cwd?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { encoding: 'utf8', timeout: PROGRAM_MS, ...(cwd === undefined ? {} : { cwd }) } as const;
+    execFile(python, ['-B', ...args], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${args.join(' ')} failed: ${error.message}\n${stdout}${stderr}`));
+    });
+  });
 }
