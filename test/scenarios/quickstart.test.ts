@@ -119,7 +119,7 @@ describe('quickstart', () => {
     const { status, stdout } = await runTriton(['doctor']);
     assert.equal(status, 0, stdout);
     for (const subject of ['Node', 'ONNX Runtime', 'NVIDIA GPU', 'CUDA libraries', 'Python', 'Ports']) {
-      assert.match(stdout, new RegExp(`^(ok|missing|error|warning) +${subject}: `, 'm'));
+      assert.match(stdout, new RegExp(`^(ok|missing|WARNING|ERROR) +${subject}: `, 'm'));
     }
     assert.match(stdout, /^Serving is possible\.\nONNX models would run on .*\.\nPython models (could|would) /m);
   });
