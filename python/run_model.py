@@ -1,7 +1,7 @@
 """Entry point of a model's process. The server starts it with four open descriptors:
 
 3  socket to the server: batches in, everything else out
-4  pipe from the server: answers to calls, cancellations, control
+4  pipe from the server: responses to calls, cancellations, control
 5  shared memory that the server writes (large input tensors)
 6  shared memory that this process writes (large output tensors)
 """

@@ -50,7 +50,7 @@ export class HttpLane {
       const head = data.toString('latin1', 0, end).toLowerCase();
       if (!head.startsWith('http/1.1 200')) throw new Error(`the server answered: ${data.toString('utf8', 0, 2000)}`);
       const length = /\r\ncontent-length: *(\d+)/.exec(head)?.[1];
-      if (length === undefined) throw new Error(`no Content-Length in the answer: ${head}`);
+      if (length === undefined) throw new Error(`no Content-Length in the response: ${head}`);
       this.#missing = Number(length) - (data.length - end - 4);
     } else {
       this.#missing -= chunk.length;

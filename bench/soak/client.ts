@@ -9,7 +9,7 @@ export interface Outcome {
   readonly cancelled?: boolean;
   /** Text of the error, '' where there is none. */
   readonly text: string;
-  /** Answers of a request that may have several. */
+  /** Number of responses to a request that may have several. */
   readonly answers?: number;
 }
 

@@ -73,7 +73,7 @@ export function differences(model: string, tally: Tally, statistics: string, met
     if (got !== wanted) wrong.push(`${model}: ${what} is ${got}, expected ${wanted}`);
   };
   const { sent, ok, rows, expired, full, cancelled, cancelledRows, others } = tally;
-  for (const [text, count] of others) wrong.push(`${model}: ${count} unexpected answers: ${text}`);
+  for (const [text, count] of others) wrong.push(`${model}: ${count} unexpected responses: ${text}`);
   expect('answered', ok + expired + full + cancelled, sent);
   if (cancelled === 0) {
     expect('success', success, ok);

@@ -1,4 +1,4 @@
-"""The connection to the server: frames in and out, answers to calls."""
+"""The connection to the server: frames in and out, responses to calls."""
 
 import json
 import os
@@ -174,7 +174,7 @@ class Channel:
             self._closed = True
 
     def open_call(self, receive):
-        """Registers who gets the answers to a call; returns the call's number."""
+        """Registers who gets the responses to a call; returns the call's number."""
         self.check_own_process()
         with self._numbers:
             number = self._next_call
@@ -216,7 +216,7 @@ class Channel:
         return json.loads(text)
 
     def notify(self, method, arguments):
-        """Tells the server something that has no answer."""
+        """Sends the server a message that has no response."""
         writer = Writer(wire.NOTIFY)
         writer.text(method)
         writer.text(json.dumps(arguments))

@@ -216,7 +216,7 @@ class InferenceResponseSender:
 
 
 class RequestState:
-    """What is known of a request's answers. It outlives the request object as long as a sender exists."""
+    """What is known of a request's responses. It outlives the request object as long as a sender exists."""
 
     __slots__ = ("channel", "key", "decoupled", "wanted", "cancelled", "closed", "sent", "table", "gate", "__weakref__")
 
@@ -489,7 +489,7 @@ class _Call:
             self._write(writer, released)
             channel.send(writer)
         except BaseException:
-            # The model gets the exception instead of an answer.
+            # The model gets the exception instead of a response.
             channel.forget_call(self._number)
             channel.inputs.release_again(released)
             writer.back_to(mark, channel.outputs)

@@ -28,7 +28,7 @@ class Process:
         self._folder = folder
         self._decoupled = settings["decoupled"]
         self._model = None
-        # Requests whose answers are open, by key, without keeping them.
+        # Requests whose responses are open, by key, without keeping them.
         self._table = {}
         # Keys of cancelled requests that have not been read from the socket, and the last key that has.
         self._cancelled_early = set()

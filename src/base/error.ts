@@ -1,6 +1,6 @@
 /** The errors of the project: one class at the base, and its closed set of codes. */
 
-/** Error codes in the numbering of the server's C API. */
+/** Error codes in the numbering of Triton's C API. */
 export const ErrorCode = {
   UNKNOWN: 0,
   INTERNAL: 1,

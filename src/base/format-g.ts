@@ -1,4 +1,4 @@
-/** A double as C prints it by `%g`, and C++ streams by default: so many significant digits, trailing zeros dropped. */
+/** A double as C prints it by `%g`, and C++ streams by default: with that number of significant digits, trailing zeros dropped. */
 export function formatG(value: number, digits = 6): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';

@@ -7,7 +7,7 @@ import { StopRequest } from '../server/stop/stop-request.js';
 import { watchSignals } from '../server/stop/watch-signals.js';
 import type { Command } from './frame/command.js';
 
-/** After the server has stopped the program may take so long to end by itself, in ms. */
+/** Milliseconds that the program may take to end by itself after the server has stopped. */
 const LEAVE_MS = 2000;
 
 /** `triton serve`: runs until SIGINT or SIGTERM; 0 after a clean stop; ended by the signal while it still loads models. */

@@ -131,7 +131,7 @@ export interface ExecutionRequest {
   readonly state?: SequenceState | undefined;
   /** Set when the receiver of many responses cannot take them faster than it works them off. */
   readonly pace?: Pace | undefined;
-  /** Answers. Outputs carry the backend's shapes; the engine maps `reshape` back. */
+  /** Sends a response. Outputs carry the backend's shapes; the engine maps `reshape` back. */
   respond(response: ExecutionResponse | undefined, final: boolean): void;
   /**
    * Says before `execute` ends that the request is to be executed again instead of being answered finally (iterative
@@ -159,7 +159,7 @@ export interface ExecutionResponse {
   readonly outputs: readonly Tensor[];
   readonly parameters?: Parameters;
   readonly error?: TritonError;
-  /** True: the error is an answer of the model's own and counts as a success in all statistics. */
+  /** True: the error is a response of the model's own and counts as a success in all statistics. */
   readonly countsAsSuccess?: boolean;
 }
 

@@ -36,7 +36,7 @@ export function faultOf(reason: unknown, rule: RuleName, path: FieldPath, remedy
   return { rule, code, message, path, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** Throws the first fault as the error that the server reports; does nothing when there is none. */
+/** Throws the first fault as the error that Triton reports; does nothing when there is none. */
 export function throwFirst(faults: readonly Fault[]): void {
   const first = faults[0];
   if (first !== undefined) throw new TritonError(first.code, first.message);

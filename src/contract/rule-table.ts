@@ -60,7 +60,7 @@ const TABLE = {
     remedy: "Remove 'model_repository_agents'.",
   },
   'backend-unknown': {
-    about: 'Something tells the backend: the configuration, or a model file of a known name.',
+    about: 'Something says which backend the model needs: the configuration, or a model file of a known name.',
     remedy:
       "Write 'backend' into config.pbtxt, or put the model's file (model.onnx, model.py) into the version's directory.",
   },

@@ -25,7 +25,7 @@ export async function checkPython(host: Host): Promise<Check> {
     const remedy = named
       ? `Correct ${EXECUTABLE_VARIABLE}: it names the interpreter.`
       : `Install Python 3 and numpy (apt-get install python3-numpy), or name an interpreter in ${EXECUTABLE_VARIABLE}.`;
-    const found = [named ? `${EXECUTABLE_VARIABLE} names '${named}', which is no program` : 'no python3 in PATH'];
+    const found = [named ? `${EXECUTABLE_VARIABLE} names '${named}', which is not a program` : 'no python3 in PATH'];
     return { ...base, status: 'missing', found, facts: { executable: null }, follows: without, remedy };
   }
   const { status, out, complaint } = await runProgram(host, file, ['-c', SCRIPT]);

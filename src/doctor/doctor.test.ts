@@ -180,7 +180,7 @@ describe('Python', () => {
     const none = await checkPython(host());
     assert.deepEqual([none.status, none.found], ['missing', ['no python3 in PATH']]);
     const wrong = await checkPython(host({ TRITON_PYTHON: '/nowhere/python' }));
-    assert.deepEqual(wrong.found, ["TRITON_PYTHON names '/nowhere/python', which is no program"]);
+    assert.deepEqual(wrong.found, ["TRITON_PYTHON names '/nowhere/python', which is not a program"]);
     put({ 'bin/python3': '#!/bin/sh\necho "python3: bad luck" >&2\nexit 3\n' });
     assert.match((await checkPython(host())).found[0] ?? '', /does not run a program: python3: bad luck$/);
     put({ 'bin/python3': `#!/bin/sh\necho '{"version": "3.12.1", "problem": "ModuleNotFoundError: no"}'\n` });

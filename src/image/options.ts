@@ -20,7 +20,7 @@ export interface ImageClientOptions {
   readonly scaling: Scaling;
   readonly url: string;
   readonly protocol: 'http' | 'grpc';
-  /** File for the preprocessed bytes of the first picture. */
+  /** File for the preprocessed bytes of the first image. */
   readonly preprocessedFile: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** File or folder. */

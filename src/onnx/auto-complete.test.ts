@@ -122,7 +122,7 @@ describe('autoCompleteOnnx', () => {
     }
   });
 
-  test('refuses what is no tensor', () => {
+  test('refuses what is not a tensor', () => {
     const message = "Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'y', expected 'ONNX_TYPE_TENSOR'.";
     const [y] = FIXED.outputs as [OnnxValue];
     const model: OnnxModel = { ...FIXED, outputs: [{ ...y, kind: 'SEQUENCE' }] };

@@ -30,7 +30,7 @@ export function isCompleteOnnxConfig(config: ModelConfig): boolean {
 
 /**
  * Returns a completed copy of `config`. Defaults of the normalisation (preferred batch size, instance groups, ...) are
- * not this function's. Throws UNSUPPORTED for inputs or outputs that are no tensors, INVALID_ARG when a configured
+ * not this function's. Throws UNSUPPORTED for inputs or outputs that are not tensors, INVALID_ARG when a configured
  * max_batch_size meets a model that cannot batch.
  */
 export function autoCompleteOnnx(config: ModelConfig, model: OnnxModel, options: AutoCompleteOptions): ModelConfig {
@@ -98,7 +98,7 @@ function completeTensor(
     name: value.name,
     data_type: configTypeOfElementType(value.elementType),
     dims: isEmpty ? [1n] : dims,
-    // A tensor of the batch dimension alone is offered as [1]; without batching the server leaves a scalar as it is.
+    // A tensor of the batch dimension alone is offered as [1]; without batching Triton leaves a scalar as it is.
     reshape: isEmpty && batching ? create(ModelTensorReshape) : undefined,
   };
 }

@@ -181,7 +181,7 @@ describe('checkOnnxAgainstConfig', () => {
     assert.equal(faults[2]?.remedy, "Did you mean 'y'?");
   });
 
-  test('refuses what is no tensor', () => {
+  test('refuses what is not a tensor', () => {
     const [value] = FIXED.outputs as [OnnxValue];
     const [first] = check(x(F16), { ...FIXED, outputs: [{ ...value, kind: 'MAP' }] });
     assert.equal(first?.message, "Unsupported ONNX Type 'ONNX_TYPE_MAP' for I/O 'y', expected 'ONNX_TYPE_TENSOR'.");

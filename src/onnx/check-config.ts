@@ -1,6 +1,6 @@
 /**
  * Checks a configuration against the model it describes: every fault, in the order in
- * which the server checks; the first is the one with which the server refuses the model.
+ * which Triton checks; the first is the one with which Triton refuses the model.
  */
 
 import type { ErrorCodeName } from '../base/error.js';

@@ -36,7 +36,7 @@ const STRING = 8;
 /** Shapes and lists of axes are shorter; longer INT64 tensors are data. */
 const MAX_INTEGERS = 64;
 
-/** Reads the graph of a model. Throws when the bytes are no protobuf message. */
+/** Reads the graph of a model. Throws when the bytes are not a protobuf message. */
 export function readGraphNodes(bytes: Buffer): GraphNodes {
   const nodes: GraphNode[] = [];
   const stored = new Map<string, StoredTensor>();

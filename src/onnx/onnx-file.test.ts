@@ -53,7 +53,7 @@ describe('readOnnxFile', () => {
     assert.equal(model.metadata.get('author'), 'me');
   });
 
-  test('tells values that are no tensors', () => {
+  test('marks values that are not tensors', () => {
     const kinds = [4, 5, 7, 8, 9];
     const model = read(onnxModel({ inputs: kinds.map((kind) => ({ name: `v${kind}`, kind })) }));
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe('readOnnxFile', () => {
     );
   });
 
-  test('tells inputs from initializers that are listed as inputs', () => {
+  test('separates inputs from initializers that are listed as inputs', () => {
     const spec = {
       inputs: [
         { name: 'x', dims: [1] },
@@ -125,11 +125,11 @@ describe('readOnnxFile', () => {
     assert.equal(model.inputs[0]?.name, name);
   });
 
-  test('refuses what is no model with the text of the runtime', () => {
+  test('refuses what is not a model with the message of the runtime', () => {
     const parsing = `onnx runtime error 7: Load model from ${path} failed:Protobuf parsing failed.`;
     const noGraph = `onnx runtime error 1: Load model from ${path} failed:ModelProto does not have a graph.`;
     for (const [bytes, message] of [
-      [Buffer.from('this is no model'), parsing],
+      [Buffer.from('this is not a model'), parsing],
       [Buffer.from([0x80]), parsing],
       [Buffer.from([0x3a, 0x05, 0x01]), parsing],
       [Buffer.from([0x08, ...Array(11).fill(0xff)]), parsing],
@@ -170,7 +170,7 @@ describe('readOnnxFile', () => {
 });
 
 describe('locateOnnxFile', () => {
-  test('takes a file, the file inside a folder, and tells what is missing', () => {
+  test('takes a file, the file inside a directory, and says what is missing', () => {
     read(onnxModel({}));
     assert.equal(locateOnnxFile(path, 'm'), path);
     assert.equal(locateOnnxFile(folder, 'm'), `${folder}/model.onnx`);

@@ -60,7 +60,7 @@ export interface OnnxModel {
 }
 
 /**
- * Reads a model's header. What is no ONNX model is refused with the text that the server gives for it (INTERNAL,
+ * Reads a model's header. What is not an ONNX model is refused with Triton's message for it (INTERNAL,
  * `onnx runtime error 7: ...` and the like); `cause` says the position in the file. A missing file is INTERNAL
  * `failed to stat file <path>`.
  */

@@ -1,7 +1,7 @@
 /** ONNX's element types and what they are called in configurations and on the wire. */
 import { configValueOf, type Datatype } from '../protocol/datatype.js';
 
-/** Names of TensorProto.DataType by number, as messages of the server print them. */
+/** Names of TensorProto.DataType by number, as Triton's messages print them. */
 const ELEMENT_TYPE_NAMES = [
   'UNDEFINED',
   'FLOAT',

@@ -1,6 +1,6 @@
 /**
  * Reads protobuf's wire format straight from a file, by position: what nobody asks for (weights above all) is stepped
- * over and never read, so the cost does not depend on the size of the file and files beyond 2 GB are no problem.
+ * over and never read, so the cost does not depend on the size of the file and files beyond 2 GB are not a problem.
  */
 import { closeSync, readSync } from 'node:fs';
 import { openRegularFileSync } from '../base/files/read-regular-file.js';

@@ -56,7 +56,7 @@ export function elementCount(shape: readonly number[]): number {
   return count;
 }
 
-/** `[1,16]`: how every message of the server prints a shape. */
+/** `[1,16]`: how every message of Triton prints a shape. */
 export function formatShape(shape: readonly (number | bigint)[]): string {
   return `[${shape.join(',')}]`;
 }

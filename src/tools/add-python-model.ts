@@ -39,7 +39,7 @@ export async function addPythonModel(repository: string, name: string): Promise<
   return { directory, file };
 }
 
-const CONFIG = `# Inputs, outputs and the batch size are told by auto_complete_config in 1/model.py.
+const CONFIG = `# Inputs, outputs and the batch size are declared by auto_complete_config in 1/model.py.
 backend: "python"
 `;
 
@@ -50,7 +50,7 @@ import triton_python_backend_utils as pb_utils
 class TritonPythonModel:
     @staticmethod
     def auto_complete_config(config):
-        """Tells the server what the model takes and gives. -1 stands for any size; the batch dimension is left out."""
+        """Declares what the model takes and gives. -1 stands for any size; the batch dimension is left out."""
         config.set_max_batch_size(8)
         config.set_dynamic_batching()
         config.add_input({"name": "INPUT", "data_type": "TYPE_FP32", "dims": [-1]})

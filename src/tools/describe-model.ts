@@ -25,9 +25,9 @@ export interface ModelDescription {
   readonly files: readonly FolderFile[];
   readonly errors: number;
   readonly warnings: number;
-  /** As the server's endpoint for metadata answers; undefined when the configuration cannot be used. */
+  /** As the endpoint v2/models/<model> responds; undefined when the configuration cannot be used. */
   readonly metadata: ModelMetadata | undefined;
-  /** As the server's endpoint for configurations answers: a JSON text. */
+  /** As the endpoint v2/models/<model>/config responds: a JSON string. */
   readonly config: string | undefined;
   /** What the ONNX file of the latest version says about itself. */
   readonly onnx: OnnxFacts | undefined;

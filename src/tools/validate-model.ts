@@ -149,7 +149,7 @@ async function validateVersion(
 class ModelFindings {
   readonly list: Finding[] = [];
   readonly #model: PolledModel;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(model: PolledModel) {
     this.#model = model;
@@ -222,8 +222,8 @@ class ModelFindings {
 
   #push(finding: Omit<Finding, 'model'>): void {
     const key = `${finding.rule}\0${finding.message}\0${finding.position?.line}:${finding.position?.column}`;
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     const file = this.#model.text === undefined ? this.#model.directory : this.#model.configPath;
     this.list.push({ file, ...finding, model: this.#model.name });
   }

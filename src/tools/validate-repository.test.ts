@@ -59,7 +59,7 @@ async function findings(files: Readonly<Record<string, string | Uint8Array>>, op
 
 /** Layouts and what is said of them. */
 const CASES: readonly (readonly [name: string, files: Record<string, string>, ...findings: string[]])[] = [
-  ['an empty repository and files at its top are no faults', { 'README.md': 'x' }],
+  ['an empty repository and files at its top are not findings', { 'README.md': 'x' }],
   ['a good model', { 'm/config.pbtxt': IDENTITY, 'm/1/': '' }],
   [
     'no version directory',
@@ -67,7 +67,7 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
     "error m: at least one version must be available under the version policy of model 'm'",
   ],
   [
-    'directories that are no versions, and versions that are missing',
+    'directories that are not versions, and versions that are missing',
     {
       'm/config.pbtxt': `${IDENTITY} version_policy { specific { versions: [ 1, 3 ] } }`,
       'm/1/': '',
@@ -81,14 +81,14 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
     "warning m: version 3 is specified for model 'm', but the version directory is not present",
   ],
   [
-    'nothing tells the backend',
+    'nothing says which backend',
     { 'm/1/': '' },
     "error m: Invalid model name: Could not determine backend for model 'm' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'.",
   ],
   [
     'a hidden directory is a model',
     { '.git/config.pbtxt/': '', '.git/1/': '' },
-    "warning .git: '.git' is probably no model, but a server takes every directory for one",
+    "warning .git: '.git' is probably not a model, but a server takes every directory for one",
     'error .git: failed to open text file for read R/.git/config.pbtxt: Is a directory',
   ],
   [

@@ -72,7 +72,7 @@ export async function validateRepositories(
 /** Rules that speak of this machine and not of a model. */
 const ABOUT_HOST: ReadonlySet<string> = new Set(['python-not-run', 'onnx-runtime-missing']);
 
-/** Tells what is missing on this machine once, not for every model. */
+/** Reports what is missing on this machine once, not for every model. */
 function gatherHostFindings(findings: readonly Finding[]): Finding[] {
   const counts = new Map<string, number>();
   for (const { rule, message } of findings) {
@@ -89,14 +89,14 @@ function gatherHostFindings(findings: readonly Finding[]): Finding[] {
   });
 }
 
-/** Directories that are probably no models, and names that HTTP clients cannot ask for. */
+/** Directories that are probably not models, and names that HTTP clients cannot ask for. */
 function nameDoubts(name: string, repositories: readonly string[]): Finding[] {
   const doubt = (rule: RuleName, message: string): Finding[] => {
     const file = joinPath(repositories[0] as string, name);
     return [{ severity: 'warning', rule, message, file, model: name, remedy: RULES[rule].remedy }];
   };
   if (name.startsWith('.') || name === 'lost+found' || name === '__pycache__') {
-    return doubt('hidden-directory', `'${name}' is probably no model, but a server takes every directory for one`);
+    return doubt('hidden-directory', `'${name}' is probably not a model, but a server takes every directory for one`);
   }
   if (/^[\w.~-]+$/.test(name)) return [];
   return doubt(
@@ -154,7 +154,7 @@ function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
       if (next !== undefined) visit(next);
     }
     const faults = checkEnsembleGraph(config, member, models.keys());
-    // The server writes what the members make of it into the configuration.
+    // Triton writes what the members make of it into the configuration.
     const decoupled = isDecoupled(name, member);
     const completed = { ...config, model_transaction_policy: { decoupled } };
     if (faults.length === 0 && !config.model_transaction_policy?.decoupled) faults.push(...cacheFaults(completed));

@@ -56,7 +56,7 @@ for (const protocol of ['http', 'grpc'] as const) {
 
     after(() => client.close());
 
-    test('tells that the server and a model are ready', async () => {
+    test('reports that the server and a model are ready', async () => {
       assert.equal(await client.isServerLive(), true);
       assert.equal(await client.isServerReady(), true);
       assert.equal(await client.isModelReady('simple'), true);

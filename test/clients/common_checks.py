@@ -1,4 +1,4 @@
-"""Checks that every transport of the client library passes: the same calls, the same answers."""
+"""Checks that every transport of the client library passes: the same calls, the same responses."""
 
 import base64
 import time
@@ -81,7 +81,7 @@ def same(actual, expected):
 
 
 def json_of(world, call, *args, **kwargs):
-    """The answer of a management call; gRPC's are messages unless asked for as JSON."""
+    """The response of a management call; gRPC's are messages unless asked for as JSON."""
     return call(*args, **kwargs, **({"as_json": True} if world.is_grpc else {}))
 
 

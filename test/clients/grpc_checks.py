@@ -8,7 +8,7 @@ from common_checks import SIXTEEN, only, same, wait_until
 from tritonclient.utils import InferenceServerException
 
 WAIT = 20
-"""Seconds that any answer may take."""
+"""Seconds that any response may take."""
 
 
 def counts(world):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the configurations that `triton repo validate --show-effective` prints with those that the original answered:
-every case of check_repository.py that loads and whose completed configuration was recorded, the original's own
+"""Compares the configurations that `triton repo validate --show-effective` prints with Triton's responses:
+every case of check_repository.py that loads and whose completed configuration was recorded, Triton's own
 configuration cases included.
 
 usage: check_effective.py RECORDINGS --validate 'triton repo validate {repo} --format json --show-effective {args}'

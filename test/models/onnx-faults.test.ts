@@ -46,7 +46,7 @@ test('completion of a model that the runtime never opens ends after its time, th
   assert.equal(state, 'UNAVAILABLE');
   assert.match(
     reason ?? '',
-    /the runtime did not open '.*hangs\/1\/model\.onnx' within 3 s to tell its inputs and outputs\. Write them into config/,
+    /the runtime did not open '.*hangs\/1\/model\.onnx' within 3 s to report its inputs and outputs\. Write them into config/,
   );
   const answer = await infer(engine.model('good', ''), makeRequest([int32('IN', [1, 2], [1, 2])]));
   assert.deepEqual(int32Values(answer, 'OUT'), [1, 2]);

@@ -299,7 +299,7 @@ class SharedMemory(unittest.TestCase):
 
 
 class Garbage(unittest.TestCase):
-    """Bytes that are no frames, from the server to a process."""
+    """Bytes that are not frames, from the server to a process."""
 
     def test_reading_fields_of_any_bytes_raises_frame_errors_only(self):
         random = Random(11)

@@ -1,4 +1,4 @@
-/** The connection between the server and a model's process: bytes that are no frame, text without a UTF-8 form, forks. */
+/** The connection between the server and a model's process: bytes that are not a frame, text without a UTF-8 form, forks. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isServerMetric } from '../../src/engine/statistics/server-metric-names.js';

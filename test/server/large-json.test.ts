@@ -41,7 +41,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** Tells what took seconds from what takes turns, on a machine that is busy. */
+/** Separates what took seconds from what takes turns, on a machine that is busy. */
 const FINE_MS = 400;
 
 /** One request whose response is kept as bytes: reading 60 MB as JSON would block the event loop for longer than the server. */

@@ -162,7 +162,7 @@ function oneRequest(random: Random): string {
 /** Why the two may differ: what was odd about the input, and how they then differ. */
 const DIFFERENCES: readonly (readonly [reason: string, holds: (text: string, us: Seen, node: Seen) => boolean])[] = [
   [
-    'a method nobody knows is answered 405, as the original does; node:http refuses it',
+    'a method nobody knows is answered 405, as Triton does; node:http refuses it',
     (_text, us, node) => node.refused && goesOn(us, node) && hasOddMethod(us),
   ],
   [
@@ -170,7 +170,7 @@ const DIFFERENCES: readonly (readonly [reason: string, holds: (text: string, us:
     (text, us, node) => node.refused && goesOn(us, node) && /abc$|(^|\n|abc)(get|FOO) /.test(text),
   ],
   [
-    'bytes above 127 in a target are passed on, as in the original; node:http refuses them',
+    'bytes above 127 in a target are passed on, as in Triton; node:http refuses them',
     (text, us, node) => node.refused && goesOn(us, node) && /\u00e9/.test(text),
   ],
   [

@@ -6,7 +6,7 @@ let found: readonly number[] | undefined;
 
 /**
  * Ids of the GPUs on which onnxruntime can run: NVIDIA's driver has to be there and the package's CUDA provider, which
- * is no part of a plain installation. Empty on most machines.
+ * is not part of a plain installation. Empty on most machines.
  */
 export function usableGpus(): readonly number[] {
   found ??= hasCudaProvider() ? driverGpus() : [];

@@ -1,4 +1,4 @@
-/** Judges the files of one version of an ONNX model without serving it: what the server would do, in its order. */
+/** Judges the files of one version of an ONNX model without serving it: what Triton would do, in its order. */
 import { silentLog } from '../../base/log.js';
 import { type Fault, faultOf } from '../../contract/fault.js';
 import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';

@@ -118,7 +118,7 @@ export class OnnxInstance implements BackendInstance {
     return outputs;
   }
 
-  /** Outputs that some request of the batch wants, and states, in byte order of their names, as the server's responses have them. */
+  /** Outputs that some request of the batch wants, and states, in byte order of their names, as Triton's responses have them. */
   #outputNames(batch: readonly ExecutionRequest[]): readonly string[] {
     const first = batch[0]!.requestedOutputs;
     let names = first;

@@ -211,7 +211,7 @@ test('models that do not load say why', async () => {
   const { engine, close } = await start(
     {
       'empty/1/model.onnx': '',
-      'text/1/model.onnx': 'this is no model',
+      'text/1/model.onnx': 'this is not a model',
       'gone/config.pbtxt': 'backend: "onnxruntime"',
       'gone/1/': '',
       'gpu/config.pbtxt': 'backend: "onnxruntime" instance_group { kind: KIND_GPU }',

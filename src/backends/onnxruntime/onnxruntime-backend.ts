@@ -35,9 +35,9 @@ export const backend: Backend = {
         options: sessionOptions(session, 1, undefined),
         runOptions: session.runOptions,
       };
-      const told = await describeSession(open, describeSeconds(options.config));
-      if (told.missing !== undefined) throw new TritonError('INTERNAL', told.missing);
-      header = mergeSessionInfo(header, told.info);
+      const described = await describeSession(open, describeSeconds(options.config));
+      if (described.missing !== undefined) throw new TritonError('INTERNAL', described.missing);
+      header = mergeSessionInfo(header, described.info);
     }
     return autoCompleteOnnx(config, header, settings);
   },

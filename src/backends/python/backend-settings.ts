@@ -13,7 +13,7 @@ const POSITIVE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks the settings of the backend. The original's have no effect here: shared memory grows by need, and its files have
+ * Checks the settings of the backend. Those of Triton have no effect here: shared memory grows by need, and its files have
  * no names. Throws INVALID_ARG with Triton's messages.
  */
 export function checkBackendSettings(settings: ReadonlyMap<string, string>): void {

@@ -94,7 +94,7 @@ class RepeatInstance implements BackendInstance {
   }
 }
 
-/** Answers after which everything else gets its turn. */
+/** Number of responses after which everything else gets its turn. */
 const TURN = 64;
 
 /** Answers every element of IN in its turn, then ends; a client that went away gets no more. */

@@ -13,7 +13,7 @@ export interface GetoptSpec {
 
 /** What was found, in the order of the command line. */
 export interface GetoptMatch {
-  /** `name` of the spec (or the letter, for a spec whose name is empty). */
+  /** `name` of the option (or the letter, for an option whose name is empty). */
   readonly name: string;
   readonly value: string | undefined;
   /** True when the one-letter form was used. */
@@ -103,7 +103,7 @@ export function getopt(args: readonly string[], specs: readonly GetoptSpec[]): G
   }
 }
 
-/** The spec of an exact or unambiguously shortened name; a list when several fit; undefined when none does. */
+/** The option of an exact or unambiguously shortened name; a list when several fit; undefined when none does. */
 function findLong(name: string, specs: readonly GetoptSpec[]): GetoptSpec | GetoptSpec[] | undefined {
   const exact = specs.find((s) => s.name !== '' && s.name === name);
   if (exact) return exact;

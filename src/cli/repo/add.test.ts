@@ -61,7 +61,7 @@ Serve it with: triton serve --model-repository 'my models'
     assert.deepEqual([errors, readdirSync(root)], [[], ['my models']]);
   });
 
-  test('tells failures from unusable arguments', () => {
+  test('has one status for failures and another for unusable arguments', () => {
     const missing = add('none.onnx', '--repository', 'r');
     assert.deepEqual(
       [missing.status, missing.stderr],

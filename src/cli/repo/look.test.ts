@@ -82,7 +82,7 @@ describe('triton repo show', () => {
 });
 
 describe('triton repo fmt', () => {
-  test('--check tells, fmt mends, and then there is nothing to do', () => {
+  test('--check reports, fmt fixes, and then there is nothing to do', () => {
     const file = path.join(root, 'f/m/config.pbtxt');
     mkdirSync(path.join(root, 'f/m/configs'), { recursive: true });
     writeFileSync(file, 'max_batch_size:8 name: "m" # ours\n');

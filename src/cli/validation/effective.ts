@@ -15,7 +15,7 @@ export interface EffectiveModel {
   readonly file: string;
   /** True when the user wrote none. */
   readonly generated: boolean;
-  /** As the server's endpoint answers it. */
+  /** As the endpoint v2/models/<model>/config responds with it. */
   readonly config: RawJson;
   readonly added: readonly { readonly field: string; readonly reason: string }[];
 }
@@ -47,7 +47,7 @@ export function annotatedConfig({ polled, config }: { polled: ValidatedModel['po
     configAdditions(polled.given, config, CATALOGUE).map(({ path, reason }) => [path.join('\0'), reason]),
   );
   return writePbtxt(config, (path) => {
-    // A list that is new as a whole is told at each of its elements.
+    // A list that is new as a whole is reported at each of its elements.
     const list = typeof path.at(-1) === 'number' ? added.get(path.slice(0, -1).join('\0')) : undefined;
     const reason = added.get(path.join('\0')) ?? list;
     return reason === undefined ? undefined : `added: ${reason}`;

@@ -5,7 +5,7 @@ import { stringifyJson } from './raw-json.js';
 
 /**
  * One JSON object. Members that a finding does not have are left out. `showEffective` adds the completed configurations
- * in the form of the server's endpoint, with what was added.
+ * in the form of the endpoint v2/models/<model>/config, with what was added.
  */
 export function reportJson(report: ValidationReport, showEffective = false): string {
   const { repositories, models, findings } = report;

@@ -70,7 +70,7 @@ describe('the text form', () => {
 });
 
 describe('--show-effective', () => {
-  test('tells what was added, and why, as text', () => {
+  test('says what was added, and why, as text', () => {
     const { status, out } = validate('good', '--show-effective');
     assert.equal(status, 0);
     assert.match(

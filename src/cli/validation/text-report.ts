@@ -3,7 +3,7 @@ import type { ValidationReport } from '../../tools/validate-repository.js';
 import { countFindings } from './count-findings.js';
 import { SourceLines } from './source-lines.js';
 
-/** Each finding with the line it is about, a caret, and how to mend it; a line of sums at the end. */
+/** Each finding with the line it is about, a caret, and how to fix it; a line of sums at the end. */
 export async function reportText(report: ValidationReport): Promise<string> {
   const sources = new SourceLines();
   const parts: string[] = [];

@@ -111,7 +111,7 @@ export function cancelledByCaller(signal?: AbortSignal): TritonError {
   return new TritonError('CANCELLED', 'Locally cancelled by application!', cause === undefined ? undefined : { cause });
 }
 
-/** The error of a call with the id of its request, which tells calls that were in flight together apart. */
+/** The error of a call with the id of its request, which distinguishes calls that were in flight together. */
 export function withRequestId(reason: unknown, id: string | undefined): TritonError {
   const error = TritonError.from(reason);
   if (id === undefined || id === '' || error.requestId !== undefined) return error;

@@ -10,7 +10,7 @@ export interface BatchOptions extends BatchRules {
   /** Responses go out in the order in which the requests were dispatched. */
   readonly preserveOrdering: boolean;
   readonly queue: QueueOptions;
-  /** Starts only once so many requests are queued, for deterministic tests (start-delay.ts). */
+  /** Starts only once this number of requests is queued, for deterministic tests (start-delay.ts). */
   readonly startAfter: number;
 }
 

@@ -227,7 +227,7 @@ describe('queue policies', () => {
   });
 });
 
-test('preserve_ordering: answers leave in the order of dispatch, errors too', async () => {
+test('preserve_ordering: responses leave in the order of dispatch, errors too', async () => {
   const lab = new SchedulerLab(dynamic('preserve_ordering: true preferred_batch_size: [1]'), 3);
   await lab.batches([
     [0, 'slow', { ms: 50 }],

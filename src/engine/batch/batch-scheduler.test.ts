@@ -45,7 +45,7 @@ async function submitAll(
   return answers;
 }
 
-/** Ends executions one after the other until all answers are there; returns the ids of each batch. */
+/** Ends executions one after the other until all responses are there; returns the ids of each batch. */
 async function drain(backend: GatedBackend, answers: Promise<InferenceResponse>[]): Promise<string[][]> {
   let ended = 0;
   let done = false;
@@ -205,7 +205,7 @@ describe('queue policies', () => {
   });
 });
 
-test('preserve_ordering holds answers back until the earlier ones are out', async () => {
+test('preserve_ordering holds responses back until the earlier ones are out', async () => {
   const { model, backend, close } = await start(
     config('dynamic_batching { preserve_ordering: true preferred_batch_size: [1] }').replace('count: 1', 'count: 2'),
   );
@@ -222,7 +222,7 @@ test('preserve_ordering holds answers back until the earlier ones are out', asyn
   await close();
 });
 
-test('TRITONSERVER_DELAY_SCHEDULER holds the batcher until so many requests wait', async () => {
+test('TRITONSERVER_DELAY_SCHEDULER holds the batcher until that number of requests waits', async () => {
   const { model, backend, close } = await start(config('dynamic_batching {}'), '3');
   const answers = await submitAll(model, singles('a', 'b'));
   assert.equal(backend.executions.length, 0);

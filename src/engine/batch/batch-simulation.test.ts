@@ -181,7 +181,7 @@ function watchIdleInstances(lab: SchedulerLab, { delayMs }: Settings, sent: Map<
   return found;
 }
 
-/** Every request has one answer, of the right kind and in time, and the statistics say the same. */
+/** Every request has one response, of the right kind and in time, and the statistics say the same. */
 function checkAnswers(lab: SchedulerLab, s: Settings, sent: Map<string, Sent>): void {
   assert.equal(lab.answers.length, ROUND, 'every request is answered once');
   assert.equal(new Set(lab.answers.map(({ id }) => id)).size, ROUND);
@@ -236,7 +236,7 @@ function checkBatches(lab: SchedulerLab, { max }: Settings, sent: Map<string, Se
   }
 }
 
-/** Equal priority: first come, first executed. Higher levels first. With preserve_ordering the answers keep the order. */
+/** Equal priority: first come, first executed. Higher levels first. With preserve_ordering the responses keep the order. */
 function checkOrder(lab: SchedulerLab, s: Settings, sent: Map<string, Sent>): void {
   const started = lab.executions.flatMap(({ ids, start }) => ids.map((id) => ({ start, ...sent.get(id)! })));
   if (!s.delays) {

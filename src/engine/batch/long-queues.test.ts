@@ -1,6 +1,6 @@
 /**
  * What clients do with one request must not take time that grows with the number of those that wait. The queues are so
- * long here that quadratic work takes minutes; the bound only tells that from what is linear.
+ * long here that quadratic work takes minutes; the bound only has to separate that from linear work.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

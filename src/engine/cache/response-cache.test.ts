@@ -47,7 +47,7 @@ function request(values: number[], more: Partial<InferenceRequest> = {}, shape =
   return makeRequest([int32('IN', shape, values)], more);
 }
 
-/** Statistics are written after the answer has gone out. */
+/** Statistics are written after the response has gone out. */
 async function counts(engine: Engine, name = 'm') {
   await settle();
   const { inference_stats: stats, inference_count, execution_count } = engine.statistics(name, '')[0]!;

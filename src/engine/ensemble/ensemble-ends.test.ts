@@ -168,7 +168,7 @@ describe('a decoupled ensemble', () => {
     await close();
   });
 
-  test('the end rides on the last answer when they come together', async () => {
+  test('the end rides on the last response when they come together', async () => {
     const { engine, gated, close } = await start(
       [
         model('repeat', { maxBatch: 0, more: DECOUPLED }),

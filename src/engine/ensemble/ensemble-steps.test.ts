@@ -176,7 +176,7 @@ describe('shapes between models of which one batches', () => {
 });
 
 describe('optional tensors', () => {
-  test('an input that was not given is left out of the steps, an output that was not made out of the answer', async () => {
+  test('an input that was not given is left out of the steps, an output that was not made out of the response', async () => {
     const some: Script = (request) => {
       const outputs = request.inputs.map((input) => ({ ...input, name: input.name === 'A' ? 'X' : 'Y' }));
       request.respond({ outputs }, true);
@@ -211,7 +211,7 @@ describe('optional tensors', () => {
     await close();
   });
 
-  test('a model that answers nothing at all leaves the ensemble without an answer of its own', async () => {
+  test('a model that answers nothing at all leaves the ensemble without a response of its own', async () => {
     const silent: Script = (request) => request.respond(undefined, true);
     const { engine, close } = await start(CHAIN, { first: silent });
     const answer = await ask(engine.model('chain', ''), { id: 'z' });
@@ -231,7 +231,7 @@ describe('places in sequences', () => {
     (request) =>
       request.respond({ outputs: [{ ...request.inputs[0]!, name: 'OUT' }], parameters }, true);
 
-  test('a step gives the place to those behind it and to the answer', async () => {
+  test('a step gives the place to those behind it and to the response', async () => {
     const { engine, backend, close } = await start(CHAIN, {
       first: answering([
         ['sequence_id', 9n],
@@ -248,7 +248,7 @@ describe('places in sequences', () => {
     await close();
   });
 
-  test('the last step decides what the answer says', async () => {
+  test('the last step decides what the response says', async () => {
     const { engine, close } = await start(CHAIN, { second: answering([['sequence_id', 'text']]) });
     const answer = await ask(engine.model('chain', ''));
     assert.deepEqual(answer.parameters, [

@@ -178,7 +178,7 @@ describe('members that change', () => {
     await close();
   });
 
-  test('are loaded anew with the ensemble when their files have changed', async () => {
+  test('are loaded again with the ensemble when their files have changed', async () => {
     const { load, lines, change, close } = await start();
     await load('inner');
     await lines();

@@ -92,7 +92,7 @@ export class ModelManager {
   }
 
   /**
-   * Loads models by name, ensembles together with their members; `parameters` only for a single one. Throws the server's
+   * Loads models by name, ensembles together with their members; `parameters` only for a single one. Throws Triton's
    * errors. No other operation works on these models meanwhile, nor on those that ensembles connect with them: a call that
    * finds that it concerns more of them starts again, holding all.
    */

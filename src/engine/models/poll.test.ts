@@ -16,7 +16,7 @@ const config = (name: string, more = '') => `name: "${name}" backend: "gated"
   input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] } ${more}`;
 
 interface Following extends TestEngine {
-  /** Resolves when the log has so many such lines. */
+  /** Resolves when the log has that number of such lines. */
   logged(line: string, times?: number): Promise<void>;
   readonly backend: GatedBackend;
 }

@@ -14,7 +14,7 @@ let addresses = 0x10_0000;
 
 /**
  * A number in hexadecimal, another one each time. It stands in the verbose log where Triton prints the address of an object
- * in memory: this program has no such addresses, but records must be told apart by something (the buffer that is used and
+ * in memory: this program has no such addresses, but something must distinguish the records (the buffer that is used and
  * the one that is given back), and programs that read Triton's log find records of the same form.
  */
 export function nextAddress(): string {

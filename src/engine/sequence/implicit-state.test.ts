@@ -28,7 +28,7 @@ const fed = (batch: readonly ExecutionRequest[]) => batch.map((request) => viewO
 
 for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 3 }']) {
   describe(strategy, () => {
-    test('each sequence has states of its own; START begins anew', async () => {
+    test('each sequence has states of its own; START begins again', async () => {
       const { sum, close } = await startSumming(strategy);
       assert.equal(await sum(1n, 1, 'S'), 1);
       assert.equal(await sum(2n, 100, 'S'), 100);
@@ -233,7 +233,7 @@ describe('configurations', () => {
   });
 });
 
-test('an output that is no state is refused as one', async () => {
+test('an output that is not a state is refused as one', async () => {
   const { model, backend, close } = await startSequenceModel(`direct {} state { ${STATE} dims: [1] }`);
   backend.open = true;
   let refusal: unknown;

@@ -52,7 +52,7 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
-    test('an id of the client must be started, and is forgotten with the answer', async () => {
+    test('an id of the client must be started, and is forgotten with the response', async () => {
       const { model, close } = await startCounting(`iterative_sequence: true ${strategy}`);
       const unknown = { message: /^inference request for sequence 70 to model 'm' must specify the START flag/ };
       await assert.rejects(infer(model, step(70n, 2)), unknown);
@@ -62,7 +62,7 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
-    test('an END on a request that is put back leaves it without a sequence: it is told so', async () => {
+    test('an END on a request that is put back leaves it without a sequence: its error says so', async () => {
       const { model, log, close } = await startCounting(`iterative_sequence: true ${strategy}`);
       let ended = 0;
       const listener: RequestTrace = {
@@ -80,7 +80,7 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
         log.some((line) => line.startsWith('E Failed to reschedule request: inference request for sequence 70')),
       );
       await settle();
-      assert.equal(ended, 1, 'whoever watches the request is told of its end');
+      assert.equal(ended, 1, 'whoever watches the request hears of its end');
       assert.deepEqual(int32Values(await infer(model, times('a', 2)), 'OUT'), [2]);
       await close();
     });
@@ -120,7 +120,7 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
-    test('of one id run one after the other; the first answer closes the sequence', async () => {
+    test('of one id run one after the other; the first response closes the sequence', async () => {
       const { model, backend, close } = await startCounting(`iterative_sequence: true ${strategy}`);
       backend.open = false;
       const first = infer(model, step(70n, 1, 'S', { id: 'first' }));
@@ -157,7 +157,7 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
       await close();
     });
 
-    test('do not end at their answer because its execution took long', async () => {
+    test('do not end at their response because its execution took long', async () => {
       const slow = `iterative_sequence: true max_sequence_idle_microseconds: 1 ${strategy}`;
       const { model, backend, close } = await startCounting(slow, { batch: 1 });
       backend.open = false;

@@ -21,7 +21,7 @@ export class RetiredBatchers {
     return this.#retired.keys();
   }
 
-  /** Takes one in whose sequences hold so many slots; `unused` is called when all of them have ended. */
+  /** Takes in a batcher and the number of slots that its sequences hold; `unused` is called when all of them have ended. */
   add(batcher: SequenceBatcher, held: number, unused: () => void): void {
     const retired = { held, unused };
     this.#retired.set(batcher, retired);

@@ -195,7 +195,7 @@ describe('oldest strategy', () => {
 });
 
 describe('held back by the environment', () => {
-  test('until so many requests are queued, in all instances together', async () => {
+  test('until that number of requests is queued, in all instances together', async () => {
     const load = () => startSequenceModel('', { instances: 2, batch: 2 });
     const { model, backend, close } = await withEnvironment({ TRITONSERVER_DELAY_SCHEDULER: '3' }, load);
     backend.open = true;
@@ -210,7 +210,7 @@ describe('held back by the environment', () => {
     await close();
   });
 
-  test('until so many wait for a slot besides', async () => {
+  test('until that number of requests also waits for a slot', async () => {
     const { model, backend, close } = await withEnvironment(
       { TRITONSERVER_DELAY_SCHEDULER: '1', TRITONSERVER_BACKLOG_DELAY_SCHEDULER: '2' },
       () => startSequenceModel('', { batch: 1 }),

@@ -47,7 +47,7 @@ for (const [text, entries, expected] of CASES) {
   });
 }
 
-test('nothing tells the backend', () => {
+test('nothing says which backend', () => {
   const place = { directoryName: 'plain', entries: noEntries };
   assert.throws(() => completeBackendFields(readPbtxt('').config, place, CATALOGUE), {
     code: 'INVALID_ARG',

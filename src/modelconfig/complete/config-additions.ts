@@ -20,7 +20,7 @@ const REASONS: readonly (readonly [path: RegExp, reason: (completed: ModelConfig
   [/^name$/, () => "the name of the model's directory"],
   [
     /^(?:backend|platform|default_model_filename)$/,
-    () => 'told by the rest of the configuration, or by the file found',
+    () => 'follows from the rest of the configuration, or from the file found',
   ],
   [/^max_batch_size$/, (_, source) => `${source}; the default of a model that batches`],
   [/^(?:input|output)(?:\.|$)/, (_, source) => source],

@@ -1,4 +1,4 @@
-/** Defaults that the server writes into configurations. */
+/** Defaults that Triton writes into configurations. */
 import type { KnownBackends } from '../../contract/backend-traits.js';
 import {
   InstanceKind,

@@ -3,7 +3,7 @@ import { ModelConfig } from '../../protocol/proto/model-config.js';
 import { messageFromJson } from './from-json.js';
 import { messageToJson } from './to-json.js';
 
-/** The configuration as the server's endpoint `v2/models/<model>/config` responds with it. */
+/** The configuration as Triton's endpoint `v2/models/<model>/config` responds with it. */
 export function configToJson(config: ModelConfig): string {
   return messageToJson(config, ModelConfig);
 }

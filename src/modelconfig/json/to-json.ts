@@ -3,7 +3,7 @@ import { enumName, type Field, type FieldTable, type MessageSchema } from '../..
 import { floatText } from '../pbtxt/write-pbtxt.js';
 
 /**
- * The 64-bit fields that the server shows as numbers; all others stay strings, as protobuf writes them.
+ * The 64-bit fields that Triton shows as numbers; all others stay strings, as protobuf writes them.
  */
 const NUMBERS: ReadonlySet<string> = new Set(
   Object.entries({

@@ -49,7 +49,7 @@ const SOURCE = `# Copyright
 max_batch_size : 010 ; # octal
 name : 'a' "b"   # two parts
 
-input [ # the pictures
+input [ # the images
   { # one
     dims: [ 3, # channels
             224, 224 ],
@@ -73,7 +73,7 @@ name: "ab"  # two parts
 # what it is
 max_batch_size: 8  # octal
 
-# the pictures
+# the images
 input {  # one
   # which type
   name: "I"

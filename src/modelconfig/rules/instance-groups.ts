@@ -5,7 +5,7 @@ import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../p
 import { type InstanceGroupHost, instanceCount, MAX_INSTANCES } from '../complete/normalize.js';
 import { isEnginePlatform } from './engine-platform.js';
 
-/** Least CUDA compute capability of a GPU that is used; the server's option has this default. */
+/** Least CUDA compute capability of a GPU that is used; Triton's option has this default. */
 const MIN_COMPUTE_CAPABILITY = '6.000000';
 
 /** Checks every group. */

@@ -1,5 +1,5 @@
 /**
- * The server's checks of a configuration, in the server's order: the first fault is the one that a server reports, the
+ * Triton's checks of a configuration, in Triton's order: the first fault is the one that a server reports, the
  * others are what it would report next.
  */
 

@@ -45,7 +45,7 @@ function ownError(what: string): PerfError {
 }
 
 /**
- * perf_analyzer's message, to the letter, because scripts compare it. Who reads it on a terminal is also told which option
+ * perf_analyzer's message, to the letter, because scripts compare it. On a terminal a second line says which option
  * was probably meant.
  */
 function malformed({ error, near }: Extract<ReadOutcome, { kind: 'malformed' }>): PerfError {

@@ -20,7 +20,7 @@ export function* readJsonData(
   maxInputSize: number,
 ): Steps<Uint8Array> {
   const count = checkedElementCount(name, shape, input);
-  // Without elements the server does not look at the data at all.
+  // Without elements Triton does not look at the data at all.
   if (count === 0) return EMPTY;
   if (data.kind !== JsonKind.ARRAY)
     throw jsonError("Unable to parse 'data': attempt to access JSON non-array as array");

@@ -172,7 +172,7 @@ describe('parseJson', () => {
     assert.equal(parse('{"\\u0062":1}').member('b')?.asDouble(), 1);
   });
 
-  test('tells integers from other numbers and keeps all their digits', () => {
+  test('distinguishes integers from other numbers and keeps all their digits', () => {
     const kinds = parse('[1,1.0,1e0,-0,18446744073709551615,-9223372036854775808]').asArray();
     assert.deepEqual(
       kinds.map(({ kind }) => kind),

@@ -18,7 +18,7 @@ const STEP_BYTES = 128 * 1024;
 const LARGE_BYTES = 16 * 1024;
 
 /**
- * Parses a document. Syntax errors are JsonSyntaxErrors with the server's text. A byte order mark in front is skipped.
+ * Parses a document. Syntax errors are JsonSyntaxErrors with Triton's message. A byte order mark in front is skipped.
  * `maxValues`: most members and elements that become values of their own; a document with more is refused with
  * INVALID_ARG.
  */

@@ -1,4 +1,4 @@
-/** JSON texts as the server writes them: compact, raw above 0x7f, RapidJSON's number texts. */
+/** JSON texts as Triton writes them: compact, raw above 0x7f, RapidJSON's number texts. */
 
 /** Bytes and characters that a JSON string escapes with a letter. */
 const LETTERS: Readonly<Record<number, string>> = {

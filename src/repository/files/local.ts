@@ -1,4 +1,4 @@
-/** Files and folders of a local repository, with the server's error texts. */
+/** Files and directories of a local repository, with Triton's error messages. */
 import { readdir, stat } from 'node:fs/promises';
 import { compareBytes } from '../../base/compare-bytes.js';
 import { invalidArg, TritonError } from '../../base/error.js';
@@ -85,10 +85,10 @@ export async function readTextFile(path: string, maxBytes: number, atMost?: numb
   }
 }
 
-/** Links that lead to a folder above would never end; deeper than this nothing is looked at. */
+/** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
 const DEPTH_LIMIT = 32;
 
-/** The first dangling link below a directory; the server cannot poll a model that has one. */
+/** The first dangling link below a directory; Triton cannot poll a model that has one. */
 export async function findBrokenLink(directory: string, depth = 0): Promise<string | undefined> {
   if (depth > DEPTH_LIMIT) return undefined;
   for (const entry of await readdir(directory, { withFileTypes: true })) {

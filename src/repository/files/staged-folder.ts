@@ -1,5 +1,5 @@
 /**
- * Folders that appear complete or not at all: they are filled under a temporary name and moved into place at the end.
+ * Directories that appear complete or not at all: they are filled under a temporary name and moved into place at the end.
  * An error, a full disk or a signal removes what was begun.
  */
 import { createReadStream, createWriteStream, renameSync, rmdirSync, rmSync } from 'node:fs';
@@ -17,35 +17,35 @@ export class Interrupted extends TritonError {
   }
 }
 
-/** Fills the temporary folder; stops when `signal` is aborted. */
+/** Fills the temporary directory; stops when `signal` is aborted. */
 export type Fill = (staging: string, signal: AbortSignal) => Promise<void>;
 
-/** Begin of the temporary folders' names. */
+/** Beginning of the temporary directories' names. */
 const PREFIX = '.triton-unfinished-';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Makes the folder `target`, which must not exist or be empty, with what `fill` puts into it. Missing parents are made
+ * Makes the directory `target`, which must not exist or be empty, with what `fill` puts into it. Missing parents are made
  * too. Throws what `fill` throws, Interrupted after a signal, and the system's errors.
  */
 export async function makeFolder(target: string, fill: Fill): Promise<void> {
   const final = resolve(target);
   const exists = await isDirectory(final);
   const parent = exists ? final : dirname(final);
-  // An existing folder may be a mount point or somebody's working directory: it is filled, not replaced.
+  // An existing directory may be a mount point or somebody's working directory: it is filled, not replaced.
   await withParents(parent, () => stage(join(parent, PREFIX), fill, exists ? moveEntries : moveFolder, final));
 }
 
 /**
- * Makes the folder `name` in the folder `parent`, which is made too when it is missing. The temporary folder lies beside
+ * Makes the directory `name` in the directory `parent`, which is made too when it is missing. The temporary directory lies beside
  * `parent` where that is the same file system, so that a server which watches `parent` never sees it.
  */
 export function makeFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
   return stageIn(parent, name, fill, moveFolder);
 }
 
-/** The same for a folder that exists: it is replaced when the new one is complete, and stays as it is otherwise. */
+/** The same for a directory that exists: it is replaced when the new one is complete, and stays as it is otherwise. */
 export function replaceFolderIn(parent: string, name: string, fill: Fill): Promise<void> {
   return stageIn(parent, name, fill, swapFolders);
 }
@@ -83,7 +83,7 @@ export async function copyInto(source: string, target: string, signal: AbortSign
   }
 }
 
-/** Copies a folder's files and sub-folders; `.gitkeep` files, which only keep empty folders, are left out. */
+/** Copies a directory's files and sub-directories; `.gitkeep` files, which only keep empty directories, are left out. */
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await makeDirectories(target);
   for (const entry of await readdir(source, { withFileTypes: true })) {
@@ -124,7 +124,7 @@ function moveFolder(staging: string, target: string): void {
   renameSync(staging, target);
 }
 
-/** The old folder goes into the temporary one, which is removed afterwards. */
+/** The old directory goes into the temporary one, which is removed afterwards. */
 function swapFolders(staging: string, target: string): void {
   const old = join(dirname(staging), 'replaced');
   renameSync(target, old);
@@ -150,7 +150,7 @@ function moveEntries(staging: string, target: string, entries: readonly string[]
   }
 }
 
-/** Makes a folder with its parents for the time of `work`; those that were missing stay only when it succeeds. */
+/** Makes a directory with its parents for the time of `work`; those that were missing stay only when it succeeds. */
 async function withParents(folder: string, work: () => Promise<void>): Promise<void> {
   const made = await makeDirectories(folder);
   try {

@@ -69,7 +69,7 @@ async function send(url: URL, request: HttpRequest): Promise<IncomingMessage> {
     try {
       return await headOf(sent, request.body);
     } catch (reason) {
-      // The server closed a connection that waited for the next request, in the moment when it came.
+      // The store closed a connection that waited for the next request, in the moment when it came.
       const isStale = sent.reusedSocket && (reason as NodeJS.ErrnoException).code === 'ECONNRESET';
       if (!isStale || tries > 0) throw reason;
     }

@@ -37,7 +37,7 @@ type Step = NonNullable<ModelConfig['ensemble_scheduling']>['step'][number];
 const MEMBER_FAILED = 'ensemble-member-failed';
 
 /**
- * All faults between an ensemble and the other models; the server reports the first. `known`: names of all models,
+ * All faults between an ensemble and the other models; a server reports the first. `known`: names of all models,
  * for suggestions.
  */
 export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember, known: Iterable<string> = []): Fault[] {

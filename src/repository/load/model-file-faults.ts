@@ -1,6 +1,6 @@
 /**
  * Checks of a completed configuration against the files beside it: labels, batching library, warm-up data, initial
- * states, in the server's order.
+ * states, in Triton's order.
  */
 import path from 'node:path';
 import { type Fault, faultOf } from '../../contract/fault.js';
@@ -50,7 +50,7 @@ async function labelFaults(modelDirectory: string, config: ModelConfig): Promise
   return faults;
 }
 
-/** Label files that do not have as many lines as their output has elements; the server takes them as they are. */
+/** Label files that do not have as many lines as their output has elements; Triton takes them as they are. */
 export async function labelDoubts(modelDirectory: string, config: ModelConfig): Promise<Fault[]> {
   const doubts: Fault[] = [];
   for (const [i, { name, label_filename: file, dims }] of config.output.entries()) {

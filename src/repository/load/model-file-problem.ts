@@ -34,7 +34,7 @@ export function formatProblem(path: string, format: FileFormat): FileProblem {
   const archive = format === 'gzip' || format === 'tar' || format === 'zip';
   return {
     rule: 'model-file-format',
-    message: `model file '${path}' is no model: it is ${FORMAT_WORDS[format]}`,
+    message: `model file '${path}' is not a model: it is ${FORMAT_WORDS[format]}`,
     remedy: archive ? 'Unpack it and put the model itself there.' : 'Copy, download or export the model again.',
   };
 }

@@ -58,7 +58,7 @@ export interface PolledModel {
   readonly positions: PositionMap | undefined;
   /** What protobuf prints on stderr while the file is read. */
   readonly parseErrors: readonly ParseError[];
-  /** Every rule that is broken, in the server's order; the server reports the first. */
+  /** Every rule that is broken, in Triton's order; a server reports the first. */
   readonly faults: readonly Fault[];
 }
 

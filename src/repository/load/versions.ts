@@ -13,9 +13,9 @@ export interface VersionSelection {
   readonly versions: readonly string[];
   /** Every version directory, ascending. */
   readonly available: readonly string[];
-  /** Directories that look like no version, with the server's warning. */
+  /** Directories whose names do not look like a version, with Triton's warning. */
   readonly ignored: readonly { readonly name: string; readonly message: string }[];
-  /** Versions that the policy names but that are not there, with the server's error line; they do not fail the load. */
+  /** Versions that the policy names but that are not there, with Triton's error line; they do not fail the load. */
   readonly missing: readonly { readonly version: string; readonly message: string }[];
   /** Set when nothing is left: the model cannot be loaded. */
   readonly error: TritonError | undefined;

@@ -14,7 +14,7 @@ type SampleInput = Sample['inputs'] extends Map<string, infer I> ? I : never;
 
 /** Directory of a model that holds the data files. */
 const FOLDER = 'warmup';
-/** What the server writes in front of errors of a request without id. */
+/** What Triton writes in front of errors of a request without id. */
 const REQUEST_PREFIX = '[request id: <id_unknown>] ';
 const BATCH_NOTE =
   'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. See the model configuration docs for more info on max_batch_size.';
@@ -52,7 +52,7 @@ function unknownInputRemedy(config: ModelConfig, name: string): string {
   return `'${name}' is not an input of this model, whose inputs are ${names.map((each) => `'${each}'`).join(', ')}.${meant === undefined ? '' : ` ${meant}`}`;
 }
 
-/** Bytes of the input's file, cut to what is needed; undefined for zero and random data. Throws what the server refuses. */
+/** Bytes of the input's file, cut to what is needed; undefined for zero and random data. Throws what Triton refuses. */
 async function sampleData(modelDirectory: string, name: string, input: SampleInput): Promise<Uint8Array | undefined> {
   if (input.dims.includes(-1n)) {
     throw refuse(`warmup setting expects all variable-size dimensions are specified for input '${name}'`);

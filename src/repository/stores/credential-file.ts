@@ -31,26 +31,26 @@ export function memberOf(entry: CredentialEntry, name: string): string | undefin
 }
 
 async function entriesOf(file: string, scheme: string): Promise<Readonly<Record<string, CredentialEntry>>> {
-  const told = `credential file '${file}' (TRITON_CLOUD_CREDENTIAL_PATH)`;
+  const named = `credential file '${file}' (TRITON_CLOUD_CREDENTIAL_PATH)`;
   let text: string;
   try {
     text = await readFile(file, 'utf8');
   } catch (reason) {
-    throw invalidArg(`failed to read the ${told}: ${systemText(reason)}`);
+    throw invalidArg(`failed to read the ${named}: ${systemText(reason)}`);
   }
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (reason) {
-    throw invalidArg(`failed to parse the ${told} as JSON: ${(reason as Error).message}`);
+    throw invalidArg(`failed to parse the ${named} as JSON: ${(reason as Error).message}`);
   }
-  if (!isObject(content)) throw invalidArg(`the ${told} must hold an object`);
+  if (!isObject(content)) throw invalidArg(`the ${named} must hold an object`);
   const entries = content[scheme] ?? {};
-  if (!isObject(entries)) throw invalidArg(`'${scheme}' in the ${told} must be an object`);
+  if (!isObject(entries)) throw invalidArg(`'${scheme}' in the ${named} must be an object`);
   for (const [prefix, entry] of Object.entries(entries)) {
     if (scheme === 'gs' ? typeof entry !== 'string' : !isObject(entry)) {
       const wanted = scheme === 'gs' ? 'the path of a JSON file' : 'an object';
-      throw invalidArg(`the entry '${prefix}' of '${scheme}' in the ${told} must be ${wanted}`);
+      throw invalidArg(`the entry '${prefix}' of '${scheme}' in the ${named} must be ${wanted}`);
     }
   }
   return entries as Readonly<Record<string, CredentialEntry>>;

@@ -40,7 +40,7 @@ export async function fetchObjects(
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
 }
 
-/** A key that leads out of the folder would write somewhere else. */
+/** A key that leads out of the directory would write somewhere else. */
 function targetOf(key: string, prefix: string, folder: string): string {
   const relative = key.slice(prefix.length);
   const segments = relative.replace(/\/$/, '').split('/');

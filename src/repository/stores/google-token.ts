@@ -31,17 +31,17 @@ export async function googleToken(
 }
 
 async function tokenOfFile(file: string): Promise<TokenSource> {
-  const told = `Google credential file '${file}'`;
+  const named = `Google credential file '${file}'`;
   let content: Record<string, unknown>;
   try {
     content = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
   } catch (reason) {
-    if (reason instanceof SyntaxError) throw invalidArg(`failed to parse the ${told} as JSON: ${reason.message}`);
-    throw invalidArg(`failed to read the ${told}: ${systemText(reason)}`);
+    if (reason instanceof SyntaxError) throw invalidArg(`failed to parse the ${named} as JSON: ${reason.message}`);
+    throw invalidArg(`failed to read the ${named}: ${systemText(reason)}`);
   }
   const member = (name: string): string => {
     const value = content[name];
-    if (typeof value !== 'string' || value === '') throw invalidArg(`the ${told} has no '${name}'`);
+    if (typeof value !== 'string' || value === '') throw invalidArg(`the ${named} has no '${name}'`);
     return value;
   };
   const url = typeof content['token_uri'] === 'string' ? content['token_uri'] : TOKEN_URL;
@@ -61,19 +61,19 @@ async function tokenOfFile(file: string): Promise<TokenSource> {
       return keptToken(() =>
         postForm(url, {
           grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-          assertion: assertion(email, key, url, told),
+          assertion: assertion(email, key, url, named),
         }),
       );
     }
     default:
       throw invalidArg(
-        `the ${told} is of type '${String(content['type'])}'; 'service_account' and 'authorized_user' are supported`,
+        `the ${named} is of type '${String(content['type'])}'; 'service_account' and 'authorized_user' are supported`,
       );
   }
 }
 
 /** A signed statement of who we are (RFC 7523). */
-function assertion(email: string, key: string, audience: string, told: string): string {
+function assertion(email: string, key: string, audience: string, named: string): string {
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: email, scope: SCOPE, aud: audience, iat: now, exp: now + 3600 };
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -81,7 +81,10 @@ function assertion(email: string, key: string, audience: string, told: string): 
   try {
     return `${text}.${createSign('RSA-SHA256').update(text).sign(key, 'base64url')}`;
   } catch (cause) {
-    throw new TritonError('INVALID_ARG', `the 'private_key' of the ${told} is not usable: ${(cause as Error).message}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `the 'private_key' of the ${named} is not usable: ${(cause as Error).message}`,
+    );
   }
 }
 

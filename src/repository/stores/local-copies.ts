@@ -8,7 +8,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Repositories on this machine. */
 export interface LocalCopies {
-  /** The folders to look at, in the order of the paths; local paths are themselves. */
+  /** The directories to look at, in the order of the paths; local paths are themselves. */
   readonly directories: readonly string[];
   /** Puts the given paths in place of those of the copies. */
   restore(text: string): string;
@@ -18,7 +18,7 @@ export interface LocalCopies {
 /** Fetches all models of the repositories that lie in object stores. Throws the errors of a server's start. */
 export async function localCopies(paths: readonly string[]): Promise<LocalCopies> {
   const copies = new Map<string, string>();
-  // The end of the process removes the folders, but a signal would end it without that.
+  // The end of the process removes the directories, but a signal would end it without that.
   const onSignal = (_: NodeJS.Signals, number: number): void => process.exit(128 + number);
   if (paths.some((each) => storeScheme(each) !== undefined)) for (const name of SIGNALS) process.on(name, onSignal);
   const remove = async (): Promise<void> => {

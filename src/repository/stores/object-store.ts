@@ -13,23 +13,23 @@ export interface StoredObject {
 
 /** What lies under a prefix. */
 export interface StoreListing {
-  /** With `folders`: those right under the prefix; else all below it. Folder markers (`a/`) are objects too. */
+  /** With `folders`: those right under the prefix; else all below it. Markers of directories (`a/`) are objects too. */
   readonly objects: readonly StoredObject[];
-  /** Names of folders right under the prefix, without slashes. */
+  /** Names of directories right under the prefix, without slashes. */
   readonly folders: readonly string[];
 }
 
 /** A location in an object store. */
 export interface ObjectStore {
-  /** Key of the repository's folder: '' or `a/b`, without a slash at the end. */
+  /** Key of the repository's directory: '' or `a/b`, without a slash at the end. */
   readonly root: string;
-  /** Environment variable that names the folder into which models are fetched. */
+  /** Environment variable that names the directory into which models are fetched. */
   readonly mountVariable: string;
   /** Rejects with Triton's text when the bucket cannot be listed: it does not exist, wrong credentials. */
   check(): Promise<void>;
   /** Lists a prefix ('' or ending in a slash), in any number of pages. `folders`: only one level. */
   list(prefix: string, folders: boolean): Promise<StoreListing>;
-  /** Bytes of an object as they are stored. Rejects when it is no more the version that was listed. */
+  /** Bytes of an object as they are stored. Rejects when it is no longer the version that was listed. */
   read(object: StoredObject): Promise<Readable>;
 }
 

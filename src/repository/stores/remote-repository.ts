@@ -1,4 +1,4 @@
-/** A model repository in an object store: its models are fetched into temporary folders before they are loaded. */
+/** A model repository in an object store: its models are fetched into temporary directories before they are loaded. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { compareBytes } from '../../base/compare-bytes.js';
@@ -26,7 +26,7 @@ export class RemoteRepository {
   readonly path: string;
   readonly #store: ObjectStore;
   readonly #environment: Environment;
-  /** Folders of models as they were fetched last, by model. */
+  /** Directories of models as they were fetched last, by model. */
   readonly #kept = new Map<string, Kept>();
   /** What was listed last. */
   #names: readonly string[] = [];
@@ -67,13 +67,13 @@ export class RemoteRepository {
     return (await this.#objects(name)).length > 0;
   }
 
-  /** Tells a changed model from an unchanged one; '' when there is none. */
+  /** Differs between a changed model and an unchanged one; '' when there is none. */
   async signature(name: string): Promise<string> {
     return signatureOf(await this.#objects(name));
   }
 
   /**
-   * Fetches a model into a folder of its own, or gives the one of the last time where nothing has changed since.
+   * Fetches a model into a directory of its own, or gives the one of the last time where nothing has changed since.
    * `report`: gets a line when something is fetched.
    */
   async fetch(name: string, report: (line: string) => void = () => {}): Promise<FetchedModel> {
@@ -97,28 +97,28 @@ export class RemoteRepository {
     return fetched;
   }
 
-  /** Fetches a model into a folder that the caller looks after. */
+  /** Fetches a model into a directory that the caller looks after. */
   async fetchInto(name: string, folder: string): Promise<void> {
     await fetchObjects(this.#store, this.#prefix(name), await this.#objects(name), folder);
   }
 
-  /** Takes a folder over: it stays until `forget` was called and it is removed. */
+  /** Takes a directory over: it stays until `forget` was called and it is removed. */
   own(folder: string): void {
     for (const kept of this.#kept.values()) if (kept.folder === folder) kept.owned = true;
   }
 
-  /** The folder will not be given out again; whoever calls this removes it. */
+  /** The directory will not be given out again; whoever calls this removes it. */
   forget(folder: string): void {
     for (const [name, kept] of this.#kept) if (kept.folder === folder) this.#kept.delete(name);
   }
 
-  /** Removes the folders that nobody has taken over. */
+  /** Removes the directories that nobody has taken over. */
   async close(): Promise<void> {
     for (const { folder } of this.#kept.values()) await removeFetchedFolder(folder);
     this.#kept.clear();
   }
 
-  /** A path names a folder when anything lies below it. The top of a bucket is always there. */
+  /** A path names a directory when anything lies below it. The top of a bucket is always there. */
   async #checkRoot(): Promise<void> {
     const { root } = this.#store;
     if (root === '') return;

@@ -55,12 +55,12 @@ class S3Store implements ObjectStore {
           throw this.#failure('list', prefix, reason);
         }),
       );
-      // Names come percent-encoded where the server can: XML cannot hold every character.
+      // Names come percent-encoded where the store can: XML cannot hold every character.
       const encoded = childText(root, 'EncodingType') === 'url';
       const nameOf = (text: string): string => (encoded ? decodeURIComponent(text.replaceAll('+', ' ')) : text);
       for (const each of children(root, 'Contents')) {
         const key = nameOf(childText(each, 'Key'));
-        // Folders are made of the whole listing: there are servers whose own grouping leaves out some.
+        // Directories are made from the whole listing: there are stores whose own grouping leaves out some.
         const slash = folders ? key.indexOf('/', prefix.length) : -1;
         if (slash >= 0) {
           names.add(key.slice(prefix.length, slash));
@@ -101,7 +101,7 @@ class S3Store implements ObjectStore {
     }
   }
 
-  /** With a slash at the end. Endpoints, and names that are no host names, have the bucket in the path. */
+  /** With a slash at the end. Endpoints, and names that are not host names, have the bucket in the path. */
   #bucketUrl(): string {
     const { bucket } = this.#place;
     if (this.#endpoint !== undefined) return `${this.#endpoint}/${bucket}/`;

@@ -76,7 +76,7 @@ test('listings in pages; names that XML cannot hold come encoded', async (t) => 
   assert.equal(server.requests[1]?.url.searchParams.get('continuation-token'), 'x+y/z=');
 });
 
-test('what may pass is tried again; what lasts is told', async (t) => {
+test('what may pass is tried again; what lasts is reported', async (t) => {
   let failures = 2;
   const server = await standIn(t, () => (failures-- > 0 ? { status: 503 } : { body: s3Page(['m/a']) }));
   const store = await openStore(`s3://${server.host}/bucket`, KEYS);

@@ -1,4 +1,4 @@
-/** Answers in XML, as two of the stores send them. */
+/** XML responses, as two of the stores send them. */
 import { parseXml, XmlElement } from '@rgrove/parse-xml';
 
 /** The root element of a document. Throws for what is none. */

@@ -166,7 +166,7 @@ export const ENDPOINTS: readonly HttpEndpoint[] = [
     post: {
       id: 'generate',
       tag: 'inference',
-      summary: 'Runs a model on plain JSON values, with one answer',
+      summary: 'Runs a model on plain JSON values, with one response',
       request: 'GenerateRequest',
       response: 'GenerateResponse',
       headers: [TIMING_HEADER],

@@ -22,7 +22,7 @@ export type ServeSocket = (socket: Duplex, endpoint: Endpoint) => ServedConnecti
 export interface EndpointKind {
   /**
    * Milliseconds that a connection without a request in flight stays open after a stop began: for protocols that cannot
-   * tell their peer to send no more before it has sent its next request. Default 0.
+   * ask their peer to send no more before it has sent its next request. Default 0.
    */
   readonly idleGraceMs?: number;
   readonly security?: ServerTlsOptions | undefined;

@@ -5,7 +5,7 @@ import { invalidArg } from '../../base/error.js';
 import type { ServerTlsOptions } from '../options/tls-options.js';
 
 /**
- * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): a recorded
+ * TLS 1.3, and of TLS 1.2 the suites with forward secrecy and authenticated encryption (RFC 9325, section 4.2): a captured
  * connection cannot be read later with the server's key.
  */
 const CIPHERS = [

@@ -12,7 +12,7 @@ const FAILURE_NAME = 'nv_inference_request_failure';
 const FAILURE_HELP = 'Number of failed inference requests, all batch sizes';
 const FIRST_RESPONSE_HELP = 'Duration from request to first response in milliseconds';
 
-/** What the server had to let go so far. */
+/** What this server had to drop so far. */
 export interface ServerLosses {
   /** Records of the log that could not be written. */
   readonly logRecords: number;

@@ -3,7 +3,7 @@ import { packageVersion } from '../../base/package.js';
 /** Value of an attribute of a span. */
 export type AttributeValue = string | number;
 
-/** Where spans go and how they are batched (spec: runtime, section 9.1). */
+/** Where spans go and how they are batched. */
 export interface OtelOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

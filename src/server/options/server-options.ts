@@ -1,5 +1,5 @@
 /**
- * Everything that `triton serve` can be told. A group of options is one file: its type, its defaults and its entries of
+ * Everything that `triton serve` has options for. A group of options is one file: its type, its defaults and its entries of
  * the table stand together there.
  */
 import type { OptionsDraft } from '../../base/options/option.js';

@@ -39,7 +39,7 @@ test('nothing there: the nearest folder, and repositories beside it', () => {
   assert.match(repositoryHint(path.join(repository, 'nosuch')) ?? '', new RegExp(`--model-repository=${repository}$`));
 });
 
-test('a file is no repository; an empty folder is told apart', () => {
+test('a file is not a repository; an empty directory has a message of its own', () => {
   assert.match(repositoryHint(path.join(version, 'model.onnx')) ?? '', /is a file/);
   assert.equal(repositoryHint(path.join(root, 'empty')), undefined);
   assert.equal(isEmptyRepository(path.join(root, 'empty')), true);

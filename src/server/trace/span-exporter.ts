@@ -104,7 +104,7 @@ export class SpanExporter {
         });
       });
       this.#request = sent;
-      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+      sent.on('timeout', () => sent.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)));
       sent.on('error', reject);
       sent.end(body);
     });

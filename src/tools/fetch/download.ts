@@ -22,7 +22,7 @@ export interface Download {
 /** How to download. */
 export interface DownloadOptions {
   readonly signal: AbortSignal;
-  /** Told as bytes arrive: how many there are now. */
+  /** Called as bytes arrive, with the number there is now. */
   readonly onProgress?: (bytes: number) => void;
   /** Waiting times before each new attempt that follows one without progress, in ms. */
   readonly delaysMs?: readonly number[];

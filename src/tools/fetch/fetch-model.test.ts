@@ -77,7 +77,7 @@ const serve: Handler = (request, response) => {
   response.end(bytes.subarray(start));
 };
 
-/** Ends the connection after some bytes of each answer. */
+/** Ends the connection after some bytes of each response. */
 const breaking =
   (after: number): Handler =>
   (request, response) => {
@@ -156,7 +156,7 @@ describe('fetchModel', () => {
     assert.deepEqual(leftovers(), ['models/m']);
   });
 
-  test('takes up nothing of another file: a wrong beginning is fetched anew', async () => {
+  test('takes up nothing of another file: a wrong beginning is fetched again', async () => {
     handler = serve;
     const model = published();
     mkdirSync(path.join(root, 'cache'));
@@ -196,7 +196,7 @@ describe('fetchModel', () => {
     assert.equal(requests.length, 1);
   });
 
-  test('tells what the server answered', async () => {
+  test('reports what the server answered', async () => {
     handler = (_, response) => response.writeHead(404).end();
     const missing = await refused(fetched(published()));
     assert.equal(missing.code, 'NOT_FOUND');

@@ -22,7 +22,7 @@ export interface FetchOptions {
   readonly mirror?: string | undefined;
   /** Directory of downloads that are under way. */
   readonly cache: string;
-  /** Told as bytes of a file arrive. */
+  /** Called as bytes of a file arrive. */
   onProgress?(file: PublishedFile, bytes: number): void;
   readonly delaysMs?: DownloadOptions['delaysMs'];
 }

@@ -30,7 +30,7 @@ async function unpack(reader: BlockReader, places: ReadonlyMap<string, string>, 
     const name = text(header, 345, 155) + text(header, 0, 100);
     const size = Number.parseInt(text(header, 124, 12).trim() || '0', 8);
     const type = header[156];
-    if (!Number.isSafeInteger(size)) throw invalidArg(`'${archive}' is no tar archive`);
+    if (!Number.isSafeInteger(size)) throw invalidArg(`'${archive}' is not a tar archive`);
     const isFile = type === 0 || type === 0x30;
     const place = isFile ? places.get(name.replace(/^\.\//, '')) : undefined;
     if (place === undefined) await reader.skip(size);

@@ -9,6 +9,6 @@ export interface GrpcServerOptions extends Http2Options {
   readonly maxInflatedMessageSize?: number;
   /** Counts the bytes of requests that are held, in the whole process; undefined = nothing does. */
   readonly requestBudget?: ByteBudget | undefined;
-  /** Told what a handler threw; the call ends with UNKNOWN. */
+  /** Called with what a handler threw; the call ends with UNKNOWN. */
   readonly onHandlerError?: (error: unknown) => void;
 }

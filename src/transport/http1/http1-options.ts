@@ -47,9 +47,9 @@ export interface Http1Options {
   readonly requestBudget?: ByteBudget | undefined;
   /** What all connections together may let wait of responses; a response beyond it becomes a 503. */
   readonly responseBudget?: ByteBudget | undefined;
-  /** Tells when requests began to come in; asked only while it is enabled. */
+  /** Reads the clock, for the time at which a request began to come in; called only while it is enabled. */
   readonly receiveClock?: ReceiveClock;
-  /** Told what a handler threw (the peer gets an empty 500), and what was thrown elsewhere (the connection ends). */
+  /** Called with what a handler threw (the peer gets an empty 500), and what was thrown elsewhere (the connection ends). */
   readonly onHandlerError?: (error: unknown) => void;
 }
 

@@ -43,7 +43,7 @@ export interface Http2Options {
   readonly writeTimeoutMs?: number;
   /** Milliseconds after the begin of a shutdown in which the peer may still open streams, and finish requests. */
   readonly shutdownGraceMs?: number;
-  /** Told what was thrown inside a connection, which ends by it. */
+  /** Called with what was thrown inside a connection, which ends by it. */
   readonly onInternalError?: (error: unknown) => void;
   /** Milliseconds that a refused connection stays open to let the peer read the reason. */
   readonly lingerMs?: number;

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { HTTP2_DEFAULTS, type Http2Options } from './http2-options.js';
 import { Keepalive } from './keepalive.js';
 
-/** A connection whose time passes when it is told to, and what became of it. */
+/** A connection whose clock the test sets, and what became of it. */
 function connection(t: TestContext, options: Http2Options) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 1000;
@@ -14,7 +14,7 @@ function connection(t: TestContext, options: Http2Options) {
     events: [] as string[],
     sendKeepalivePing: () => owner.events.push('ping'),
     destroy: () => owner.events.push('destroyed'),
-    retire: () => owner.events.push('told to end'),
+    retire: () => owner.events.push('asked to end'),
   };
   const keepalive = new Keepalive({ ...HTTP2_DEFAULTS, ...options }, owner);
   return {
@@ -85,7 +85,7 @@ test('any number of pings in a row where there is no limit', (t) => {
   }
 });
 
-test('pings of the peer: too early ones are strikes, answers forgive them', (t) => {
+test('pings of the peer: too early ones are strikes, responses forgive them', (t) => {
   const { owner, keepalive, pass } = connection(t, { keepaliveTimeMs: 0, minPingIntervalMs: 50, maxPingStrikes: 2 });
   const early = (): boolean => keepalive.onPing();
   assert.deepEqual([early(), early(), early()], [true, true, true]);
@@ -109,10 +109,10 @@ test('pings of a peer without calls must keep two hours, unless such pings are a
   assert.equal(keepalive.onPing(), false);
 });
 
-test('an old connection is told to end, and cut when its calls take too long', (t) => {
+test('an old connection is asked to end, and cut when its calls take too long', (t) => {
   const { pass } = connection(t, { keepaliveTimeMs: 0, maxConnectionAgeMs: 100, maxConnectionAgeGraceMs: 30 });
   assert.deepEqual(pass(89), []);
   const events = pass(22);
-  assert.deepEqual(events, ['told to end']);
+  assert.deepEqual(events, ['asked to end']);
   assert.deepEqual(pass(30), ['destroyed']);
 });

@@ -145,7 +145,7 @@ export class Sender {
     }
   }
 
-  /** Tells the process how much memory waits for this peer. */
+  /** Reports to the memory budget how much waits for this peer. */
   count(): void {
     this.#account.set(this.queued + this.#writer.backlog);
   }

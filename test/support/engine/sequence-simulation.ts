@@ -165,7 +165,7 @@ class Simulation {
   /** Nothing is left over, and the statistics say what happened. */
   #checkEnd(): void {
     assert.equal(this.#left, 0);
-    assert.equal(this.#outstanding, 0, 'requests without an answer');
+    assert.equal(this.#outstanding, 0, 'requests without a response');
     assert.equal(this.#scheduler.inFlight, 0, 'slots that are still held');
     assert.equal(this.#scheduler.backlogged, 0, 'sequences that still wait');
     const { failures, successCount } = this.#statistics;

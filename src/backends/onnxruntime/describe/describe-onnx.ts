@@ -25,12 +25,12 @@ export async function describeOnnx(path: string, limitSeconds = DEFAULT_DESCRIBE
   const model = readOnnxFile(path);
   if (statSync(path).size > RUNTIME_LIMIT_BYTES && !needsRuntimeShapes(model)) return { model, doubt: undefined };
   const options = { graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1 } as const;
-  const told = await describeSession(
+  const described = await describeSession(
     { path, externalFiles: externalFiles(model), options, runOptions: {} },
     limitSeconds,
   );
-  if (told.missing !== undefined) {
-    return { model, doubt: `not checked by the runtime, which cannot be loaded: ${told.missing}` };
+  if (described.missing !== undefined) {
+    return { model, doubt: `not checked by the runtime, which cannot be loaded: ${described.missing}` };
   }
-  return { model: mergeSessionInfo(model, told.info), doubt: undefined };
+  return { model: mergeSessionInfo(model, described.info), doubt: undefined };
 }

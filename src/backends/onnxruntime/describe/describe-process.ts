@@ -102,7 +102,7 @@ class Describer {
 function tooLong({ open, limitMs }: Job): TritonError {
   return new TritonError(
     'UNAVAILABLE',
-    `the runtime did not open '${open.path}' within ${limitMs / 1000} s to tell its inputs and outputs. Write them into ` +
+    `the runtime did not open '${open.path}' within ${limitMs / 1000} s to report its inputs and outputs. Write them into ` +
       'config.pbtxt, or allow more time with ' +
       `--backend-config=onnxruntime,${COMPLETION_TIMEOUT_KEY}=<seconds>`,
   );

@@ -3,7 +3,7 @@ import { datatypeOfConfigValue } from '../../../protocol/datatype.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { isOrtDatatype } from './ort-tensors.js';
 
-/** Inputs and outputs of datatypes that the runtime's binding cannot carry (BF16), although the server's protocol can. */
+/** Inputs and outputs of datatypes that the runtime's binding cannot carry (BF16), although Triton's protocol can. */
 export function checkBinding(config: ModelConfig): Fault[] {
   const faults: Fault[] = [];
   for (const kind of ['input', 'output'] as const) {

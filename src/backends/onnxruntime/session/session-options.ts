@@ -23,7 +23,7 @@ const GRAPH_LEVELS: Readonly<Record<number, OrtSessionOptions['graphOptimization
 /** Only what is fatal reaches the console from the runtime itself: errors of a run are answered to the request. */
 const LOG_SEVERITY = 4;
 
-/** Reads the settings. Throws INVALID_ARG for values that the server refuses; unknown keys are ignored as there. */
+/** Reads the settings. Throws INVALID_ARG for values that Triton refuses; unknown keys are ignored, as in Triton. */
 export function readSessionSettings(config: ModelConfig): SessionSettings {
   const value = (key: string): string | undefined => config.parameters.get(key)?.string_value;
   const mode = integer(value('execution_mode')) ?? 0;

@@ -1,13 +1,13 @@
 /**
  * The runtime's view of a model laid over the file's: after its shape inference the runtime may know more about a
- * tensor than the file says, and the server goes by the runtime.
+ * tensor than the file says, and Triton goes by the runtime.
  */
 
 import type { OnnxModel, OnnxValue } from '../../../onnx/onnx-file.js';
 import { configTypeOfElementType } from '../../../onnx/onnx-types.js';
 import type { OrtValueInfo } from './ort-binding.js';
 
-/** Returns `model` with types and shapes as the runtime knows them. Values that are no tensors stay as in the file. */
+/** Returns `model` with types and shapes as the runtime knows them. Values that are not tensors stay as in the file. */
 export function withSessionShapes(
   model: OnnxModel,
   inputs: readonly OrtValueInfo[],

@@ -33,7 +33,7 @@ export interface MainThreadMoves {
 
 /**
  * Runs on the main thread, for a model whose runs are shorter than the way to a thread and back. They must be bounded (the
- * graph's operators and the shapes of a request's inputs tell how much it can do at most) and earned (by quick runs in a
+ * graph's operators and the shapes of a request's inputs say how much it can do at most) and earned (by quick runs in a
  * thread). The first long run ends them, until they are earned again.
  */
 export class MainThreadRuns {

@@ -44,8 +44,8 @@ export class ModelThread {
     });
     this.#worker.on('error', (reason) => this.#end(`the thread of onnxruntime failed: ${String(reason)}`));
     this.#worker.on('messageerror', (reason) => {
-      // Memory was too short to take an answer in. Which one is not known: all fail, and the thread ends by itself.
-      this.#end(`an answer of onnxruntime was lost: ${String(reason)}`);
+      // Memory was too short to take a response in. Which one is not known: all fail, and the thread ends by itself.
+      this.#end(`a response of onnxruntime was lost: ${String(reason)}`);
       this.#post({ kind: 'close' });
     });
     this.#exited = new Promise((resolve) => {

@@ -4,7 +4,7 @@
  * for another's run while a core is idle. There are as many threads as cores at most, and fewer until they are needed.
  *
  * Work comes in lanes, one per instance: a lane runs in one thread at a time. Lanes wait in one queue, first come first
- * served. Only while no lane waits may a lane send its next batches ahead of an answer.
+ * served. Only while no lane waits may a lane send its next batches ahead of a response.
  *
  * A run cannot be interrupted. One that keeps a thread while others wait takes that thread with it: the thread leaves
  * the pool, another takes its place, and the model gets threads of its own (`SharedModel.onStuck`).
@@ -63,7 +63,7 @@ export class ThreadPool {
     return this.#threads.size;
   }
 
-  /** Takes a model in; `threads`: the cores of the machine, as the server was given them. */
+  /** Takes a model in; `threads`: the cores of the machine that this server may use. */
   join(open: OpenRequest, threads: number, onStuck: (reason: string) => void): SharedModel {
     this.#size = Math.max(1, threads);
     const model: SharedModel = { session: this.#nextSession++, open, onStuck };

@@ -46,7 +46,7 @@ export class HostCalls {
     }
   }
 
-  /** Takes note of something that has no answer: an object of the model is gone. */
+  /** Takes note of something that has no response: an object of the model is gone. */
   notify(frame: FrameReader): void {
     const method = frame.text();
     const { id } = JSON.parse(frame.text()) as { id: number };

@@ -106,7 +106,7 @@ export class ModelCalls {
     for (const cancel of [...this.#cancels.values()]) cancel();
   }
 
-  /** The process is gone: nobody waits for the calls' answers any more. */
+  /** The process is gone: nobody waits for the calls' responses any more. */
   abandon(): void {
     for (const pending of this.#pending.values()) pending.cancel();
     this.#pending.clear();
@@ -140,7 +140,7 @@ function callerGone(): TritonError {
 
 type CallResponse = InferenceResponse | { outputs: []; error: TritonError } | undefined;
 
-/** Sends the answer to a call; one that no frame can hold is an error response instead. */
+/** Sends the response to a call; one that no frame can hold is an error response instead. */
 function sendResponse(process: PythonProcess, number: number, response: CallResponse, final: boolean): void {
   const expected = (response?.outputs ?? []).reduce((sum, { data }) => sum + Math.min(data.byteLength, 32768), 512);
   const writer = new FrameWriter(ToModel.BLS_RESPONSE, expected);

@@ -20,7 +20,7 @@ export class ReadyChecks {
     this.#log = log;
   }
 
-  /** The model's answer; false when it fails or takes too long. */
+  /** The model's response; false when it fails or takes too long. */
   ask(process: PythonProcess): Promise<boolean> {
     this.#asked ??= this.#ask(process).finally(() => {
       this.#asked = undefined;
@@ -28,7 +28,7 @@ export class ReadyChecks {
     return this.#asked;
   }
 
-  /** Takes the process's answer. */
+  /** Takes the process's response. */
   answered(frame: FrameReader): void {
     if (frame.u32() !== this.#number) return;
     const ready = frame.u8() === 1;

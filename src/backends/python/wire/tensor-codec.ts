@@ -90,7 +90,7 @@ export function readTensors(reader: FrameReader, memories: Memories): Tensor[] {
   return tensors;
 }
 
-/** Reads a response of the model. Errors in it are answers of its own. */
+/** Reads a response of the model. An error in it is a response of the model's own. */
 export function readResponse(reader: FrameReader, memories: Memories): ExecutionResponse {
   if (reader.u8() === 1) {
     const code = ERROR_NAMES[reader.u8()];

@@ -86,7 +86,7 @@ function dispose(models: Models, before: Polled): void {
   releaseFetched(models, before);
 }
 
-/** Never rejects: a temporary directory that cannot be removed is no reason to fail, but is reported. */
+/** Never rejects: a temporary directory that cannot be removed is not a reason to fail, but is reported. */
 async function removeDirectory(
   { context }: Models,
   directory: string,

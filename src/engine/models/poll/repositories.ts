@@ -149,7 +149,7 @@ export class Repositories {
     this.#log.warning(`the link '${link}' leads nowhere and is passed over`);
   }
 
-  /** False, and logged, also when a store cannot tell. */
+  /** False, and logged, also when a store cannot say. */
   async #isThere({ directory, name, remote }: ModelPlace): Promise<boolean> {
     if (remote === undefined) return (await kindOf(directory)) === 'directory';
     try {

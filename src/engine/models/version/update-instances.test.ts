@@ -109,7 +109,7 @@ test('a change of the kind makes another instance', async () => {
   await close();
 });
 
-test('any other change loads the version anew', async () => {
+test('any other change loads the version again', async () => {
   const { engine, backend, log, reload, close } = await start(config(cpu(1)));
   const model = engine.model('m', '');
   await reload(config(cpu(2), 'dynamic_batching { preferred_batch_size: [4] }'));

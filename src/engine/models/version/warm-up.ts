@@ -39,7 +39,7 @@ interface Sample {
 
 /**
  * Runs all samples on the instances that get work, where there are any instances; they are killed when that is cancelled.
- * Throws INVALID_ARG with the server's messages when a sample is wrong or fails.
+ * Throws INVALID_ARG with Triton's messages when a sample is wrong or fails.
  */
 export async function warmUp(
   instances: readonly ModelInstance[],

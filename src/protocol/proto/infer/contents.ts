@@ -6,7 +6,7 @@ const BYTES_CONTENTS = 8;
 /** Wire type of the single elements of the fields 1 to 8. */
 const ELEMENT_WIRE: readonly number[] = [-1, 0, 0, 0, 0, 0, 5, 1, 2];
 
-/** What the server calls the type of each field, where the declared datatype is not one of the second list. */
+/** What Triton calls the type of each field, where the declared datatype is not one of the second list. */
 const FIELD_TYPES: readonly (readonly string[])[] = [
   [],
   ['BOOL'],

@@ -34,7 +34,7 @@ export function readGrpcSettings(parameters: ParameterMap): Readonly<RequestSett
         settings.priority = readPriority(parameter);
         break;
       case 'timeout':
-        // The server keeps it unsigned: a negative one is far beyond every default and thus without effect.
+        // Triton keeps it unsigned: a negative one is far beyond every default and thus without effect.
         settings.timeoutMicroseconds =
           parameter.kind === 'int64' ? BigInt.asUintN(64, parameter.value) : wrongKind(name, 'int64_param');
         break;

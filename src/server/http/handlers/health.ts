@@ -24,7 +24,7 @@ export function serverReady(
   whenKnown(engine.isReady(), reply, (yes) => reply.send(yes ? 200 : 400, NO_HEADERS));
 }
 
-/** Goes on in the same turn where the answer is known already. */
+/** Goes on in the same turn where the response is known already. */
 function whenKnown(answer: boolean | Promise<boolean>, reply: Http1Reply, use: (answer: boolean) => void): void {
   if (answer instanceof Promise) answer.then(use, (reason) => sendError(reply, reason, 'text/plain'));
   else use(answer);

@@ -55,7 +55,7 @@ export function beginGenerate(
   whenDone(
     decodeGenerateRequestSteps(request.body, call.model, context.options.http),
     reply,
-    // Tensors that come from JSON are no views on the body.
+    // Tensors that come from JSON are not views on the body.
     (inference) => submit(call, { request: inference }, new HttpCallClient(request, reply, undefined)),
     (reason) => {
       call.trace?.end();

@@ -62,7 +62,7 @@ test('bounds of decompression', async () => {
   assert.equal((await decompress(gzipSync(Buffer.alloc(1000)), 1000, KEEPS)).length, 1000);
 });
 
-test('answers are compressed as one stream', async () => {
+test('responses are compressed as one stream', async () => {
   const body = await compress([Buffer.from('ab'), Buffer.from('cd')], 'gzip');
   assert.equal(gunzipSync(body).toString(), 'abcd');
 });

@@ -60,6 +60,6 @@ export const TIMING_HEADER: Schema = {
 
 /** A stream of server-sent events. */
 export const EVENTS: Schema = {
-  description: 'One event per answer',
+  description: 'One event per response',
   content: { 'text/event-stream': { schema: { type: 'string' } } },
 };

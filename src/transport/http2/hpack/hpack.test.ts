@@ -30,7 +30,7 @@ test('the requests of RFC 7541, appendix C.4, with Huffman code and a growing ta
   ]);
 });
 
-test('the answers of RFC 7541, appendix C.5, with entries that fall out of the table', () => {
+test('the responses of RFC 7541, appendix C.5, with entries that fall out of the table', () => {
   const decoder = new HpackDecoder(256, 65_536);
   assert.deepEqual(
     decode(
