@@ -45,7 +45,7 @@ export function configAdditions(given: ModelConfig, completed: ModelConfig, back
   const backend = backends.find(({ name }) => name === completed.backend);
   const source = backend?.completionSource ?? "read from the model's file";
   const paths: FieldPath[] = [];
-  compareMessages(given as Message, completed as Message, ModelConfig, [], paths);
+  compareMessages([given as Message, completed as Message], ModelConfig, [], paths);
   return paths.map((path) => {
     const key = path.join('.');
     const reason = REASONS.find(([pattern]) => pattern.test(key))?.[1](completed, source) ?? 'default';
@@ -53,33 +53,26 @@ export function configAdditions(given: ModelConfig, completed: ModelConfig, back
   });
 }
 
-function compareMessages(
-  given: Message,
-  completed: Message,
-  schema: MessageSchema,
-  path: FieldPath,
-  added: FieldPath[],
-): void {
+/** The same thing before and after completion. */
+type Pair<T> = readonly [before: T, after: T];
+
+function compareMessages(messages: Pair<Message>, schema: MessageSchema, path: FieldPath, added: FieldPath[]): void {
+  const [given, completed] = messages;
   for (const [name, field] of Object.entries(schema.fields)) {
     const [before, after] = [given[name], completed[name]];
     const here = [...path, name];
-    if (field.cardinality === 'repeated') compareLists(before as unknown[], after as unknown[], field, here, added);
+    if (field.cardinality === 'repeated') compareLists([before as unknown[], after as unknown[]], field, here, added);
     else if (field.cardinality === 'map') continue;
     else if (typeof field.type !== 'function') {
       if (before !== after) added.push(here);
     } else if (before === undefined) {
       if (after !== undefined) added.push(here);
-    } else if (after !== undefined) compareMessages(before as Message, after as Message, field.type(), here, added);
+    } else if (after !== undefined) compareMessages([before as Message, after as Message], field.type(), here, added);
   }
 }
 
-function compareLists(
-  before: readonly unknown[],
-  after: readonly unknown[],
-  field: Field,
-  path: FieldPath,
-  added: FieldPath[],
-): void {
+function compareLists(lists: Pair<readonly unknown[]>, field: Field, path: FieldPath, added: FieldPath[]): void {
+  const [before, after] = lists;
   if (before.length === 0) {
     if (after.length > 0) added.push(path);
     return;
@@ -88,7 +81,7 @@ function compareLists(
     const here = [...path, i];
     if (i >= before.length) added.push(here);
     else if (typeof field.type === 'function') {
-      compareMessages(before[i] as Message, item as Message, field.type(), here, added);
+      compareMessages([before[i] as Message, item as Message], field.type(), here, added);
     } else if (before[i] !== item) added.push(here);
   }
 }

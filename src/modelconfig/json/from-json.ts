@@ -37,64 +37,75 @@ function readMessage(members: ReadonlyMap<string, JsonValue>, schema: MessageSch
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     if (field === undefined) throw badName(path, key, 'Cannot find field.');
     if (value === null) continue;
-    checkOneof(schema, message, name, field as Field, path);
+    checkOneof(schema, message, name, path);
     message[name] = readField(value, field as Field, path, key);
   }
   return message;
 }
 
-function checkOneof(schema: MessageSchema, message: Message, name: string, field: Field, path: string): void {
-  if (field.oneof === undefined) return;
+function checkOneof(schema: MessageSchema, message: Message, name: string, path: string): void {
+  const oneof = schema.fields[name]?.oneof;
+  if (oneof === undefined) return;
   const taken = Object.entries(schema.fields).some(
-    ([other, candidate]) => other !== name && candidate.oneof === field.oneof && message[other] !== undefined,
+    ([other, candidate]) => other !== name && candidate.oneof === oneof && message[other] !== undefined,
   );
   if (taken) {
-    throw badValue(path, 'oneof', `oneof field '${field.oneof}' is already set. Cannot set '${name}'`);
+    throw badValue(path, 'oneof', `oneof field '${oneof}' is already set. Cannot set '${name}'`);
   }
 }
 
+/** Where a value stands. */
+interface Location {
+  /** Path of the message that has it; '' for the outermost. */
+  readonly path: string;
+  /** Its member's name there, as the JSON has it. */
+  readonly key: string;
+  /** Path of the value itself. */
+  readonly own: string;
+}
+
 function readField(value: JsonValue, field: Field, path: string, key: string): unknown {
-  const place = path === '' ? key : `${path}.${key}`;
+  const own = path === '' ? key : `${path}.${key}`;
   if (field.cardinality === 'map') {
     if (!(value instanceof Map)) throw badName(path, key, 'Expected a map.');
     return new Map(
       [...value].map(([text, item]) => {
-        const mapKey = readScalar(text, field.key as ScalarType, place);
-        return [mapKey, readSingle(item, field, `${place}["${text}"]`, path, key)];
+        const mapKey = readScalar(text, field.key as ScalarType, own);
+        return [mapKey, readSingle(item, field, { path, key, own: `${own}["${text}"]` })];
       }),
     );
   }
   if (field.cardinality === 'repeated') {
     // A bare value stands for a list of one, as protobuf's reader allows.
     const items = Array.isArray(value) ? value : [value];
-    return items.map((item, i) => readSingle(item, field, `${place}[${i}]`, path, key));
+    return items.map((item, i) => readSingle(item, field, { path, key, own: `${own}[${i}]` }));
   }
   if (Array.isArray(value)) throw badName(path, key, 'Proto field is not repeating, cannot start list.');
-  return readSingle(value, field, place, path, key);
+  return readSingle(value, field, { path, key, own });
 }
 
-function readSingle(value: JsonValue, field: Field, place: string, path: string, key: string): unknown {
+function readSingle(value: JsonValue, field: Field, { path, key, own }: Location): unknown {
   if (typeof field.type === 'function') {
-    if (value instanceof Map) return readMessage(value, field.type(), place);
-    throw badValue(place, `type.googleapis.com/${field.type().name}`, show(value));
+    if (value instanceof Map) return readMessage(value, field.type(), own);
+    throw badValue(own, `type.googleapis.com/${field.type().name}`, show(value));
   }
   if (value instanceof Map) throw badName(path, key, 'Proto field is not a message, cannot start object.');
-  if (typeof field.type === 'object') return readEnum(value, field.type, place);
-  return readScalar(value, field.type, place);
+  if (typeof field.type === 'object') return readEnum(value, field.type, own);
+  return readScalar(value, field.type, own);
 }
 
-function readEnum(value: JsonValue, type: EnumSchema, place: string): number {
+function readEnum(value: JsonValue, type: EnumSchema, path: string): number {
   if (typeof value === 'string' && Object.hasOwn(type.values, value)) return type.values[value] as number;
   const number = integerOf(value);
   const [least, most] = RANGES['int32'] as readonly [bigint, bigint];
   if (number === undefined || number < least || number > most) {
-    throw badValue(place, `type.googleapis.com/${type.name}`, show(value));
+    throw badValue(path, `type.googleapis.com/${type.name}`, show(value));
   }
   return Number(number);
 }
 
-function readScalar(value: JsonValue, type: ScalarType, place: string): unknown {
-  const bad = () => badValue(place, `TYPE_${type.toUpperCase()}`, show(value));
+function readScalar(value: JsonValue, type: ScalarType, path: string): unknown {
+  const bad = () => badValue(path, `TYPE_${type.toUpperCase()}`, show(value));
   switch (type) {
     case 'string':
       if (typeof value === 'string') return value;

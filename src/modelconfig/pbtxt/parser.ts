@@ -43,6 +43,14 @@ export interface ParseError {
 
 type Message = Record<string, unknown>;
 
+/** A field that is being read, and the message that gets it. */
+interface Target {
+  readonly schema: MessageSchema;
+  readonly message: Message;
+  readonly name: string;
+  readonly field: Field;
+}
+
 /** Thrown at the first grammar error, never leaves this file. */
 class Stop extends Error {}
 
@@ -90,8 +98,9 @@ class Parser {
     const name = this.#reader.identifier();
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     if (field === undefined) this.#fail(`Message type "${schema.name}" has no field named "${name}".`, start);
-    this.#checkSingle(schema, message, name, field as Field, start);
-    this.#value(schema, message, name, field as Field, [...path, name], start);
+    const target = { schema, message, name, field: field as Field };
+    this.#checkSingle(target, start);
+    this.#value(target, [...path, name], start);
     this.#separator();
   }
 
@@ -103,7 +112,7 @@ class Parser {
     this.#fail(`Extension "${name}" is not defined or is not an extension of "${schema.name}".`);
   }
 
-  #checkSingle(schema: MessageSchema, message: Message, name: string, field: Field, start: Position): void {
+  #checkSingle({ schema, message, name, field }: Target, start: Position): void {
     if (field.cardinality !== 'singular') return;
     if (isSet(message[name], field)) {
       this.#fail(`Non-repeated field "${name}" is specified multiple times.`, start);
@@ -119,7 +128,8 @@ class Parser {
     }
   }
 
-  #value(schema: MessageSchema, message: Message, name: string, field: Field, path: FieldPath, start: Position): void {
+  #value(target: Target, path: FieldPath, start: Position): void {
+    const { name, field } = target;
     const isMessage = field.cardinality === 'map' || typeof field.type === 'function';
     if (isMessage) this.#reader.take(':');
     else this.#reader.consume(':');
@@ -129,27 +139,21 @@ class Parser {
       if (this.#reader.take(']')) return;
       this.#open.push({ field: name, bracket: '[', position: bracket });
       for (;;) {
-        this.#element(schema, message, name, field, path, this.#tokens.position);
+        this.#element(target, path, this.#tokens.position);
         if (this.#reader.take(']')) break;
         this.#reader.consume(',');
       }
       this.#open.pop();
       return;
     }
-    this.#element(schema, message, name, field, path, isMessage ? start : this.#tokens.position);
+    this.#element(target, path, isMessage ? start : this.#tokens.position);
   }
 
   /** One value of a field: sets it, appends it to the list, or enters it into the map. */
-  #element(
-    schema: MessageSchema,
-    message: Message,
-    name: string,
-    field: Field,
-    path: FieldPath,
-    start: Position,
-  ): void {
+  #element(target: Target, path: FieldPath, start: Position): void {
+    const { message, name, field } = target;
     if (field.cardinality === 'map') {
-      this.#mapEntry(schema, message[name] as Map<unknown, unknown>, name, field, path, start);
+      this.#mapEntry(target, path, start);
     } else if (field.cardinality === 'repeated') {
       const list = message[name] as unknown[];
       const elementPath = [...path, list.length];
@@ -194,14 +198,7 @@ class Parser {
   }
 
   /** `{ key: ... value: ... }`: absent parts have their defaults, the last entry of a key wins. */
-  #mapEntry(
-    schema: MessageSchema,
-    map: Map<unknown, unknown>,
-    name: string,
-    field: Field,
-    path: FieldPath,
-    start: Position,
-  ): void {
+  #mapEntry({ schema, message, name, field }: Target, path: FieldPath, start: Position): void {
     const entryName = `${schema.name}.${camelCase(name)}Entry`;
     const closer = this.#begin(name);
     const outerMap = this.#map;
@@ -238,6 +235,7 @@ class Parser {
     this.#end(closer);
     this.#map = outerMap;
     key ??= zeroOf(field.key as ScalarType);
+    const map = message[name] as Map<unknown, unknown>;
     map.delete(key);
     map.set(key, value ?? zeroOf(field.type));
     const entryPath = [...path, key as string | bigint];

@@ -4,6 +4,7 @@ import { enumName, type Field, type FieldTable, type MessageSchema, zeroOf } fro
 import { escapeString } from './string-literal.js';
 
 type Message = Readonly<Record<string, unknown>>;
+type MapValue = ReadonlyMap<string | bigint | number | boolean, unknown>;
 
 /** Fields of a message in ascending order of their numbers, by message. */
 const ORDERED = new WeakMap<FieldTable, readonly (readonly [name: string, field: Field])[]>();
@@ -16,73 +17,72 @@ export type Remark = (path: FieldPath) => string | undefined;
  * of what they are about.
  */
 export function writePbtxt(config: ModelConfig, remark?: Remark): string {
-  return writeText(config, ModelConfig, remark);
+  const writer = new TextWriter(remark);
+  writer.fields(config as Message, ModelConfig as MessageSchema, []);
+  return writer.text;
 }
 
 /**
- * A message in protobuf's text format: fields by ascending number, two blanks of indent, one value per line, what is
+ * Writes messages in protobuf's text format: fields by ascending number, two blanks of indent, one value per line, what is
  * unset or zero left out. Map entries come by ascending key.
  */
-function writeText<F extends FieldTable>(message: object, schema: MessageSchema<F>, remark?: Remark): string {
-  const lines: string[] = [];
-  const add: AddLine = (path, line) => {
-    const text = path === undefined ? undefined : remark?.(path);
-    lines.push(text === undefined ? line : `${line}  # ${text}`);
-  };
-  writeFields(message as Message, schema as MessageSchema, '', [], add);
-  return lines.map((line) => `${line}\n`).join('');
-}
+class TextWriter {
+  readonly #lines: string[] = [];
+  readonly #remark: Remark | undefined;
+  #indent = '';
 
-/** Adds a line; `path` = the value that begins on it. */
-type AddLine = (path: FieldPath | undefined, line: string) => void;
+  constructor(remark?: Remark) {
+    this.#remark = remark;
+  }
 
-function writeFields(message: Message, schema: MessageSchema, indent: string, path: FieldPath, add: AddLine): void {
-  for (const [name, field] of byNumber(schema.fields)) {
-    const value = message[name];
-    const here = [...path, name];
-    if (field.cardinality === 'repeated') {
-      for (const [i, item] of (value as unknown[]).entries())
-        writeValue(name, item, field.type, indent, [...here, i], add);
-    } else if (field.cardinality === 'map') {
-      writeMap(name, value as ReadonlyMap<string | bigint | number | boolean, unknown>, field, indent, here, add);
-    } else if (field.optional ? value !== undefined : !isZero(value, field)) {
-      writeValue(name, value, field.type, indent, here, add);
+  /** All that was written. */
+  get text(): string {
+    return this.#lines.map((line) => `${line}\n`).join('');
+  }
+
+  fields(message: Message, schema: MessageSchema, path: FieldPath): void {
+    for (const [name, field] of byNumber(schema.fields)) {
+      const value = message[name];
+      const here = [...path, name];
+      if (field.cardinality === 'repeated') {
+        for (const [i, item] of (value as unknown[]).entries()) this.#value(name, item, field.type, [...here, i]);
+      } else if (field.cardinality === 'map') {
+        this.#map(name, value as MapValue, field, here);
+      } else if (field.optional ? value !== undefined : !isZero(value, field)) {
+        this.#value(name, value, field.type, here);
+      }
     }
   }
-}
 
-function writeMap(
-  name: string,
-  map: ReadonlyMap<string | bigint | number | boolean, unknown>,
-  field: Field,
-  indent: string,
-  path: FieldPath,
-  add: AddLine,
-): void {
-  const entries = [...map].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  for (const [key, value] of entries) {
-    const here = [...path, String(key)];
-    add(here, `${indent}${name} {`);
-    writeValue('key', key, field.key as Field['type'], `${indent}  `, [...here, 'key'], add);
-    writeValue('value', value, field.type, `${indent}  `, [...here, 'value'], add);
-    add(undefined, `${indent}}`);
+  #map(name: string, map: MapValue, field: Field, path: FieldPath): void {
+    const entries = [...map].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    for (const [key, value] of entries) {
+      const here = [...path, String(key)];
+      this.#nest(name, here, () => {
+        this.#value('key', key, field.key as Field['type'], [...here, 'key']);
+        this.#value('value', value, field.type, [...here, 'value']);
+      });
+    }
   }
-}
 
-function writeValue(
-  name: string,
-  value: unknown,
-  type: Field['type'],
-  indent: string,
-  path: FieldPath,
-  add: AddLine,
-): void {
-  if (typeof type === 'function') {
-    add(path, `${indent}${name} {`);
-    writeFields(value as Message, type(), `${indent}  `, path, add);
-    add(undefined, `${indent}}`);
-  } else {
-    add(path, `${indent}${name}: ${scalarText(value, type)}`);
+  #value(name: string, value: unknown, type: Field['type'], path: FieldPath): void {
+    if (typeof type === 'function') this.#nest(name, path, () => this.fields(value as Message, type(), path));
+    else this.#line(`${name}: ${scalarText(value, type)}`, path);
+  }
+
+  #nest(name: string, path: FieldPath, writeContent: () => void): void {
+    const outside = this.#indent;
+    this.#line(`${name} {`, path);
+    this.#indent += '  ';
+    writeContent();
+    this.#indent = outside;
+    this.#line('}');
+  }
+
+  /** `path`: the value that begins on the line. */
+  #line(content: string, path?: FieldPath): void {
+    const remark = path === undefined ? undefined : this.#remark?.(path);
+    this.#lines.push(`${this.#indent}${content}${remark === undefined ? '' : `  # ${remark}`}`);
   }
 }
 

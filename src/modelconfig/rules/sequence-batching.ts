@@ -32,10 +32,11 @@ export function checkSequenceBatching(config: ModelConfig, faults: Faults): void
       "Remove 'response_cache'.",
     );
   }
+  const checkName = nameCheck(config, faults);
   for (const [i, kind] of BOOLEAN_KINDS.entries()) {
-    checkControlsOf(kind, config, batching, faults, i === 0 ? new Set() : undefined);
+    checkControlsOf(kind, config, faults, i === 0 ? checkName : undefined);
   }
-  checkControlsOf(CORRID, config, batching, faults);
+  checkControlsOf(CORRID, config, faults);
   checkStrategy(config, batching, faults);
 }
 
@@ -43,14 +44,13 @@ export function checkSequenceBatching(config: ModelConfig, faults: Faults): void
 function checkControlsOf(
   kind: EnumName<typeof ControlKind>,
   config: ModelConfig,
-  batching: ModelSequenceBatching,
   faults: Faults,
-  seen?: Set<string>,
+  checkName?: (name: string, path: FieldPath) => void,
 ): void {
   let found = false;
-  for (const [i, input] of batching.control_input.entries()) {
+  for (const [i, input] of (config.sequence_batching?.control_input ?? []).entries()) {
     const path = ['sequence_batching', 'control_input', i];
-    if (seen !== undefined) checkControlName(input.name, [...path, 'name'], config, faults, seen);
+    checkName?.(input.name, [...path, 'name']);
     for (const [j, control] of input.control.entries()) {
       if (control.kind !== ControlKind.values[kind]) continue;
       const text = found
@@ -62,18 +62,22 @@ function checkControlsOf(
   }
 }
 
-function checkControlName(name: string, path: FieldPath, config: ModelConfig, faults: Faults, seen: Set<string>): void {
-  if (name === '') {
-    faults.add('control-name', path, `sequence batching control tensor must have a name for ${config.name}`);
-  } else if (seen.has(name)) {
-    faults.add(
-      'control-name',
-      path,
-      `sequence batching control tensor '${name}' is specified for multiple control kinds for ${config.name}`,
-      'Give each control a tensor of its own.',
-    );
-  }
-  seen.add(name);
+/** Checks the names of control tensors, given one after the other. */
+function nameCheck(config: ModelConfig, faults: Faults): (name: string, path: FieldPath) => void {
+  const seen = new Set<string>();
+  return (name, path) => {
+    if (name === '') {
+      faults.add('control-name', path, `sequence batching control tensor must have a name for ${config.name}`);
+    } else if (seen.has(name)) {
+      faults.add(
+        'control-name',
+        path,
+        `sequence batching control tensor '${name}' is specified for multiple control kinds for ${config.name}`,
+        'Give each control a tensor of its own.',
+      );
+    }
+    seen.add(name);
+  };
 }
 
 function booleanFault(control: Control, kind: string, model: string): string | undefined {

@@ -101,12 +101,11 @@ function checkShapes(config: ModelConfig, tensor: ModelInput | ModelOutput, name
     );
     good = false;
   }
-  if (good && reshape !== undefined) checkReshape(tensor.name, dims, reshape, named, add);
+  if (good && reshape !== undefined) checkReshape(tensor, reshape, named, add);
 }
 
 function checkReshape(
-  name: string,
-  dims: readonly bigint[],
+  { name, dims }: ModelInput | ModelOutput,
   reshape: readonly bigint[],
   named: string,
   add: Add,
