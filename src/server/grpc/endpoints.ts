@@ -23,6 +23,7 @@ import {
 } from './handlers/shared-memory.js';
 import { modelStatistics } from './handlers/statistics.js';
 import { traceSetting } from './handlers/trace.js';
+import { withResponseDelay } from './infer/test-delays.js';
 import { type GrpcEndpoint, restricted } from './route/endpoint.js';
 
 const ENDPOINTS: readonly GrpcEndpoint[] = [
@@ -71,7 +72,8 @@ export function grpcMethods(context: ServerContext): GrpcMethods {
   for (const { method, category, handler } of reflection ? [...ENDPOINTS, ...REFLECTION] : ENDPOINTS) {
     const path = method.startsWith('/') ? method : SERVICE_PATH + method;
     const made = handler(context, (stop) => stops.push(stop));
-    byPath.set(path, restricted(made, category, restrictions));
+    const whole = category === 'inference' ? made : withResponseDelay(made);
+    byPath.set(path, restricted(whole, category, restrictions));
   }
   return {
     byPath,

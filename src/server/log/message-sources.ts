@@ -47,6 +47,8 @@ const MESSAGES: Readonly<Record<string, readonly (readonly [number: number, mess
   'infer_handler.cc': [
     [1, 'GRPC: using buffer for '],
     [2, 'GRPC free: '],
+    [3, 'Cancellation notification received for '],
+    [4, 'Delaying '],
   ],
   'infer_request.cc': [
     [1, 'prepared: '],

@@ -1,5 +1,5 @@
 import { TritonError } from '../../../base/error.js';
-import type { InferenceResponse } from '../../../contract/request.js';
+import type { InferenceResponse, ResponseHandler } from '../../../contract/request.js';
 import { GrpcStatus, grpcStatusOf } from '../../../protocol/error.js';
 import { decodeModelInferRequest, type InferRequestMessage } from '../../../protocol/proto/infer/infer-codec.js';
 import type { GrpcCall, GrpcMethod, GrpcStreamListener } from '../../../transport/grpc/grpc-api.js';
@@ -8,6 +8,7 @@ import { type CallKind, InferenceCall } from '../../infer/inference-call.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
 import { GrpcCallClient } from '../infer/call-client.js';
 import { GrpcTrace, WaitForRequest } from '../infer/call-trace.js';
+import { Cancellation } from '../infer/cancellation.js';
 import { decodeGrpcInferRequest } from '../infer/decode-request.js';
 import {
   encodeGrpcEmptyResponse,
@@ -18,6 +19,7 @@ import {
 } from '../infer/encode-response.js';
 import { OrderedMessages, type Slot } from '../infer/ordered-messages.js';
 import { wantsEmptyFinalResponse } from '../infer/settings.js';
+import { delayedResponses, type GrpcDelays, grpcDelays } from '../infer/test-delays.js';
 import { finishWithError, SHUTTING_DOWN } from '../message/respond.js';
 import type { OnStop } from '../route/endpoint.js';
 
@@ -26,6 +28,8 @@ const KIND: CallKind = { protocol: 'grpc', forwardsHeaders: true, timed: false, 
 /** ModelStreamInfer. A stop refuses further requests; streams end as soon as nothing of theirs is in flight. */
 export function modelStreamInfer(context: ServerContext, onStop: OnStop): GrpcMethod {
   const open = new Set<InferStreamSession>();
+  const delays = grpcDelays();
+  const shared = { context, delays, cancellation: new Cancellation(context.log, delays, 'ModelStreamInferHandler') };
   let stopping = false;
   onStop(() => {
     stopping = true;
@@ -34,7 +38,7 @@ export function modelStreamInfer(context: ServerContext, onStop: OnStop): GrpcMe
   return {
     kind: 'stream',
     open(call) {
-      const session = new InferStreamSession(context, call, () => open.delete(session));
+      const session = new InferStreamSession(shared, call, () => open.delete(session));
       open.add(session);
       if (stopping) session.shutdown();
       return session;
@@ -42,9 +46,11 @@ export function modelStreamInfer(context: ServerContext, onStop: OnStop): GrpcMe
   };
 }
 
-/** The stream cancels all of its requests at once. */
-class StreamClient extends GrpcCallClient {
-  override onGone(): void {}
+/** What all streams have in common. */
+interface Shared {
+  readonly context: ServerContext;
+  readonly delays: GrpcDelays | undefined;
+  readonly cancellation: Cancellation;
 }
 
 /** A request on its way. */
@@ -62,6 +68,7 @@ interface Exchange {
  */
 class InferStreamSession implements GrpcStreamListener {
   readonly #context: ServerContext;
+  readonly #delays: GrpcDelays | undefined;
   readonly #call: GrpcCall;
   readonly #onEnd: () => void;
   readonly #endOnError: boolean;
@@ -73,8 +80,9 @@ class InferStreamSession implements GrpcStreamListener {
   #ended = false;
   #stopping = false;
 
-  constructor(context: ServerContext, call: GrpcCall, onEnd: () => void) {
+  constructor({ context, delays, cancellation }: Shared, call: GrpcCall, onEnd: () => void) {
     this.#context = context;
+    this.#delays = delays;
     this.#call = call;
     this.#onEnd = onEnd;
     this.#messages = new OrderedMessages(call, context.options.limits.streamMaxBacklog, (tooSlow) => {
@@ -85,7 +93,8 @@ class InferStreamSession implements GrpcStreamListener {
     if (context.options.grpc.responseCompression !== 'none') call.compress(context.options.grpc.responseCompression);
     call.onCancel(() => {
       this.#end();
-      this.#cancelAll();
+      // All requests of the stream at once.
+      cancellation.receive(this.#open.size === 0 ? 'START' : 'ISSUED', () => this.#cancelAll());
     });
   }
 
@@ -98,7 +107,7 @@ class InferStreamSession implements GrpcStreamListener {
       this.#fail(TritonError.from(reason));
       return;
     }
-    const client = new StreamClient(this.#call, bytes);
+    const client = new GrpcCallClient(this.#call, bytes);
     let slot: Slot | undefined;
     let inference: InferenceCall<GrpcTrace> | undefined;
     try {
@@ -132,16 +141,19 @@ class InferStreamSession implements GrpcStreamListener {
     this.#endIfDone();
   }
 
-  #submit(exchange: Exchange, client: StreamClient): void {
+  #submit(exchange: Exchange, client: GrpcCallClient): void {
     const { inference, decoded } = exchange;
     let answered = false;
-    inference.submit(decoded, client, (response, final) => {
+    const deliver: ResponseHandler = (response, final) => {
       if (final) this.#open.delete(inference);
       // Of a model that is not decoupled Triton sends the first response only, however many there are.
       if (!this.#ended && (inference.model.decoupled || !answered)) this.#answer(exchange, response, final);
       if (response !== undefined) answered = true;
       if (final) this.#finish(exchange);
-    });
+    };
+    const delays = inference.model.decoupled ? this.#delays : undefined;
+    const use = delays === undefined ? deliver : delayedResponses(delays, this.#context.log, deliver);
+    inference.submit(decoded, client, use);
     this.#open.add(inference);
   }
 

@@ -7,11 +7,14 @@ import type { ServerContext } from '../../context/server-context.js';
 import { type CallKind, InferenceCall, logRefusal } from '../../infer/inference-call.js';
 import type { DecodedInferRequest } from '../../infer/output-form.js';
 import type { RequestTiming } from '../../infer/request-timing.js';
+import type { ServerLog } from '../../log/server-log.js';
 import { GRPC_MAX_MESSAGE_BYTES } from '../../options/grpc-options.js';
 import { GrpcCallClient } from '../infer/call-client.js';
 import { GrpcTrace, WaitForRequest } from '../infer/call-trace.js';
+import { Cancellation } from '../infer/cancellation.js';
 import { decodeGrpcInferRequest } from '../infer/decode-request.js';
 import { encodeGrpcInferResponse } from '../infer/encode-response.js';
+import { afterDelay, type GrpcDelays, grpcDelays } from '../infer/test-delays.js';
 import { finishWithError } from '../message/respond.js';
 
 const KIND: CallKind = {
@@ -27,15 +30,18 @@ interface Exchange {
   readonly context: ServerContext;
   readonly call: GrpcCall;
   readonly inference: InferenceCall<GrpcTrace>;
+  readonly delays: GrpcDelays | undefined;
 }
 
 /** ModelInfer: one request, one response. */
 export function modelInfer(context: ServerContext): GrpcMethod {
   const wait = new WaitForRequest();
-  return {
+  const delays = grpcDelays();
+  const cancellation = new Cancellation(context.log, delays, 'ModelInferHandler');
+  const method: UnaryMethod = {
     kind: 'unary',
     handle(call, bytes) {
-      const client = new GrpcCallClient(call, bytes);
+      const client = new GrpcCallClient(call, bytes, cancellation);
       let inference: InferenceCall<GrpcTrace> | undefined;
       try {
         const message = decodeModelInferRequest(bytes);
@@ -44,7 +50,7 @@ export function modelInfer(context: ServerContext): GrpcMethod {
           GrpcTrace.start(tracer, model, call, wait),
         );
         const decoded = decodeGrpcInferRequest(message, inference.model, context.decoding.grpc);
-        const exchange = { context, call, inference };
+        const exchange = { context, call, inference, delays };
         inference.submitForOne(decoded, client, (response, count) => answer(exchange, decoded, response, count));
       } catch (reason) {
         client.release();
@@ -53,21 +59,57 @@ export function modelInfer(context: ServerContext): GrpcMethod {
       }
     },
   };
+  return delays === undefined ? method : delayed(method, delays, context.log, cancellation);
 }
 
-/** Sends the model's response, and gives back what the request held. */
+type UnaryMethod = Extract<GrpcMethod, { readonly kind: 'unary' }>;
+
+/** The method with what delays its requests. */
+function delayed(method: UnaryMethod, { process }: GrpcDelays, log: ServerLog, cancellation: Cancellation): GrpcMethod {
+  return {
+    kind: 'unary',
+    handle(call, bytes) {
+      afterDelay(process, log, 'the Process execution', () => {
+        if (call.cancelled) cancellation.receive('START', () => {});
+        else method.handle(call, bytes);
+      });
+    },
+  };
+}
+
+/** Sends the model's response, and gives back what the request held; later, where the environment asks for that. */
 function answer(
-  { context, call, inference }: Exchange,
+  exchange: Exchange,
   decoded: DecodedInferRequest,
   response: InferenceResponse | undefined,
   count: number,
 ): void {
+  const { context, call, delays } = exchange;
+  if (delays === undefined) {
+    answerNow(exchange, decoded, response, count);
+    return;
+  }
+  const { log } = context;
+  afterDelay(delays.responseCompletion, log, 'InferResponseComplete execution', () =>
+    afterDelay(call.cancelled ? delays.enqueue : 0, log, 'PutTaskBackToQueue', () =>
+      answerNow(exchange, decoded, response, count),
+    ),
+  );
+}
+
+function answerNow(
+  exchange: Exchange,
+  decoded: DecodedInferRequest,
+  response: InferenceResponse | undefined,
+  count: number,
+): void {
+  const { call, inference } = exchange;
   if (call.cancelled) inference.trace?.end();
   else {
     send(inference.trace, () => {
       try {
         if (count !== 1) throw new TritonError('INTERNAL', `expected a single response, got ${count}`);
-        respond({ context, call, inference }, decoded, withTiming(response!, inference.timing));
+        respond(exchange, decoded, withTiming(response!, inference.timing));
       } catch (reason) {
         finishWithError(call, reason);
       }

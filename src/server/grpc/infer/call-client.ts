@@ -1,5 +1,6 @@
 import type { GrpcCall, Release } from '../../../transport/grpc/grpc-api.js';
 import type { CallClient } from '../../infer/inference-call.js';
+import type { Cancellation } from './cancellation.js';
 
 /**
  * The client of an inference call over gRPC. The tensors are views on the message: its memory is held until the last
@@ -9,11 +10,13 @@ export class GrpcCallClient implements CallClient {
   readonly message: Uint8Array;
   readonly #call: GrpcCall;
   readonly #release: Release;
+  readonly #cancellation: Cancellation | undefined;
 
-  /** To be made while the message is being handed over. */
-  constructor(call: GrpcCall, message: Uint8Array) {
+  /** To be made while the message is being handed over. `cancellation`: absent where the call is not told of it. */
+  constructor(call: GrpcCall, message: Uint8Array, cancellation?: Cancellation) {
     this.message = message;
     this.#call = call;
+    this.#cancellation = cancellation;
     this.#release = call.retain();
   }
 
@@ -30,7 +33,8 @@ export class GrpcCallClient implements CallClient {
   }
 
   onGone(listener: () => void): void {
-    this.#call.onCancel(listener);
+    const cancellation = this.#cancellation;
+    if (cancellation !== undefined) this.#call.onCancel(() => cancellation.receive('ISSUED', listener));
   }
 
   release(): void {
