@@ -10,7 +10,7 @@ import { formatResult } from './print-result.js';
 
 function responseOf(shape: number[], texts: (string | Uint8Array)[], tensor: Partial<Tensor> = {}): InferResult {
   const output: Tensor = { name: 'out', datatype: 'BYTES', shape, data: encodeBytes(texts), ...tensor };
-  return new DecodedInferResult('m', '1', '0', [], [output]);
+  return new DecodedInferResult({ modelName: 'm', modelVersion: '1', id: '0', parameters: [], outputs: [output] });
 }
 
 const expected = { output: 'out', batched: false, classes: 2, files: [Buffer.from('a/Ü.jpg')] };
@@ -34,7 +34,10 @@ test('every image of a batch has its classes', () => {
 
 const refused: readonly [result: InferResult | TritonError, message: string][] = [
   [new TritonError('INTERNAL', 'no'), 'inference  failed with error: no'],
-  [new DecodedInferResult('m', '1', '0', [], []), 'unable to get shape for out'],
+  [
+    new DecodedInferResult({ modelName: 'm', modelVersion: '1', id: '0', parameters: [], outputs: [] }),
+    'unable to get shape for out',
+  ],
   [responseOf([3], ['1:2']), 'received incorrect shape for out'],
   [responseOf([1, 2], ['1:2', '3:4']), 'received incorrect shape for out'],
   [responseOf([2], [], { datatype: 'FP32' }), 'received incorrect datatype for out: FP32'],

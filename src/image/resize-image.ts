@@ -103,6 +103,7 @@ function resizeRow(image: Image, row: number, columns: Axis, out: Int32Array): v
 }
 
 /** All intermediate values fit into 31 bits: 255 * 2048 >> 4, times 2048. */
+// biome-ignore lint/complexity/useMaxParams: called per row of an image, an object for it would cost.
 function blendRows(top: Int32Array, bottom: Int32Array, a: number, b: number, out: Uint8Array, at: number): void {
   for (let i = 0; i < top.length; i++) {
     const value = (((a * ((top[i] as number) >> 4)) >> 16) + ((b * ((bottom[i] as number) >> 4)) >> 16) + 2) >> 2;

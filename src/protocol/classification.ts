@@ -133,6 +133,7 @@ function* select(length: number, count: number, before: Before): Steps<readonly 
   return best;
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per turn of a selection, an object for it would cost.
 function selectFrom(from: number, end: number, best: number[], count: number, before: Before): void {
   for (let index = from; index < end; index++) {
     if (best.length === count && !before(index, best[count - 1]!)) continue;
@@ -159,6 +160,7 @@ function* mergeSort(length: number, before: Before): Steps<Uint32Array> {
 }
 
 /** Merges two runs that lie one behind the other; those of the first go first where they are equal. */
+// biome-ignore lint/complexity/useMaxParams: called per pair of runs that are merged, an object for it would cost.
 function* merge(source: Uint32Array, target: Uint32Array, from: number, run: number, before: Before): Steps<void> {
   const middle = Math.min(from + run, source.length);
   const end = Math.min(from + run * 2, source.length);

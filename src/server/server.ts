@@ -78,7 +78,7 @@ export async function startServer(
   if (created) logEngineTables(log, engine);
   if (options.metrics.enabled && options.metrics.cpu) log.info('Collecting CPU metrics');
   logOptionTable(log, options, metadata);
-  if (engine.startError !== undefined) await handleStartError(engine.startError, engine, options, log, request);
+  if (engine.startError !== undefined) await handleStartError(engine, options, log, request);
   if (created) logEmptyRepositories(options, log);
   logOptionNotes(options, log);
 
@@ -117,7 +117,7 @@ export async function startServer(
     log,
     stop() {
       const countDown = request?.countDown ?? new CountDown(options.general.exitTimeoutSeconds);
-      stopping ??= stopServer(endpoints, engine, metrics, context, countDown);
+      stopping ??= stopServer(endpoints, { engine, metrics }, context, countDown);
       return stopping;
     },
   };
@@ -133,8 +133,7 @@ function decodeOptions(
 
 async function stopServer(
   endpoints: StoppingEndpoints,
-  engine: ServedEngine,
-  metrics: ServerMetrics | undefined,
+  { engine, metrics }: { readonly engine: ServedEngine; readonly metrics: ServerMetrics | undefined },
   { sharedMemory, tracer, log }: ServerContext,
   countDown: CountDown,
 ): Promise<boolean> {
@@ -150,12 +149,12 @@ async function stopServer(
 
 /** Ends a start that failed, unless --exit-on-error=false lets the server go on. */
 async function handleStartError(
-  error: TritonError,
   engine: ServedEngine,
   options: ServerOptions,
   log: ServerLog,
   request: StopRequest | undefined,
 ): Promise<void> {
+  const error = engine.startError as TritonError;
   const hints = options.models.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
   if (!options.models.exitOnError) {

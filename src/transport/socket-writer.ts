@@ -117,6 +117,7 @@ export class SocketWriter {
    * Adds an HTTP/2 frame (RFC 9113, section 4.1): its header, and pieces of its payload as with `appendAll`. `more`:
    * bytes of the payload that the caller appends next. Cheaper than two appends: one room for header and payload.
    */
+  // biome-ignore lint/complexity/useMaxParams: called per frame, an object for it would cost.
   appendFrame(type: number, flags: number, streamId: number, payload: readonly Uint8Array[], more = 0): void {
     const size = sizeOf(payload);
     const copied = size > MAX_COPY ? 0 : size;

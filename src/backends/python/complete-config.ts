@@ -13,8 +13,7 @@ export async function completeConfig(
   interpreter: Interpreter,
   settings: ProcessSettings,
   config: ModelConfig,
-  onFrame: (kind: number, frame: FrameReader) => void,
-  cancelled?: AbortSignal,
+  { onFrame, cancelled }: { onFrame(kind: number, frame: FrameReader): void; cancelled?: AbortSignal | undefined },
 ): Promise<ModelConfig> {
   const process = await PythonProcess.start(interpreter, settings, { onFrame, onExit: () => {} }, cancelled);
   await process.kill();

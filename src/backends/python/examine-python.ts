@@ -4,7 +4,6 @@ import { TritonError } from '../../base/error.js';
 import { MAX_SOURCE_BYTES } from '../../base/files/read-regular-file.js';
 import type { Fault } from '../../contract/fault.js';
 import type { ExaminationResult, ExaminedVersion } from '../../contract/file-examiner.js';
-import type { RuleName } from '../../contract/rule-table.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import { joinPath, kindOf, readTextFile } from '../../repository/files/local.js';
 import { completedConfig } from './complete-config.js';
@@ -12,7 +11,7 @@ import { checkModel, InterpreterError } from './model-checks.js';
 import { completeSettings, findSource } from './model-settings.js';
 import { findInterpreter } from './process/interpreter.js';
 
-type Add = (rule: RuleName, code: Fault['code'], message: string, path: Fault['path'], remedy?: string) => void;
+type Add = (fault: Fault) => void;
 
 /**
  * Checks the files of one version and, if that is allowed and a server would do so too, imports the model and lets it
@@ -21,8 +20,7 @@ type Add = (rule: RuleName, code: Fault['code'], message: string, path: Fault['p
 export async function examine(version: ExaminedVersion): Promise<ExaminationResult> {
   const { modelDirectory, config } = version;
   const faults: Fault[] = [];
-  const add: Add = (rule, code, message, path, remedy) =>
-    faults.push({ rule, code, message, path, ...(remedy === undefined ? {} : { remedy }) });
+  const add: Add = (fault) => faults.push(fault);
   await checkParameters(modelDirectory, config, add);
   const source = await readSource(modelDirectory, version.version, config, add);
   const completes = version.autoComplete && /\bdef\s+auto_complete_config\b/.test(source);
@@ -62,28 +60,30 @@ function loadFault(error: TritonError, { modelDirectory, version, config }: Exam
 async function readSource(modelDirectory: string, version: string, config: ModelConfig, add: Add): Promise<string> {
   const fileName = config.default_model_filename || 'model.py';
   const file = joinPath(modelDirectory, version, fileName);
+  const path = ['default_model_filename'];
   if (!fileName.endsWith('.py')) {
-    const text = `Model name must end with '.py'. Model name is "${fileName}".`;
-    add('python-file-name', 'INTERNAL', text, ['default_model_filename']);
+    const message = `Model name must end with '.py'. Model name is "${fileName}".`;
+    add({ rule: 'python-file-name', code: 'INTERNAL', message, path });
     return '';
   }
   if ((await kindOf(file)) === undefined) {
-    add('model-file-missing', 'INTERNAL', `Python model file not found in '${file}'`, ['default_model_filename']);
+    add({ rule: 'model-file-missing', code: 'INTERNAL', message: `Python model file not found in '${file}'`, path });
     return '';
   }
   let source: string;
   try {
     source = (await readTextFile(file, MAX_SOURCE_BYTES)).toString('utf8');
   } catch (reason) {
-    const text = `Python model file '${file}' cannot be read: ${TritonError.from(reason).message}`;
-    add('model-file-unreadable', 'INTERNAL', text, ['default_model_filename'], 'Put a readable file there.');
+    const message = `Python model file '${file}' cannot be read: ${TritonError.from(reason).message}`;
+    add({ rule: 'model-file-unreadable', code: 'INTERNAL', message, path, remedy: 'Put a readable file there.' });
     return '';
   }
   // The class may only come from elsewhere with a star import or by running text.
   if (!/\bTritonPythonModel\b|\bimport\s*\*|\bexec\b/.test(source)) {
     const module = `${version}.${fileName.slice(0, -'.py'.length)}`;
-    const text = `AttributeError: module '${module}' has no attribute 'TritonPythonModel'`;
-    add('python-class-missing', 'INTERNAL', text, [], 'Define class TritonPythonModel with an execute method.');
+    const message = `AttributeError: module '${module}' has no attribute 'TritonPythonModel'`;
+    const remedy = 'Define class TritonPythonModel with an execute method.';
+    add({ rule: 'python-class-missing', code: 'INTERNAL', message, path: [], remedy });
   }
   return source;
 }
@@ -92,13 +92,13 @@ async function checkParameters(modelDirectory: string, config: ModelConfig, add:
   const value = (key: string): string => config.parameters.get(key)?.string_value ?? '';
   const force = value('FORCE_CPU_ONLY_INPUT_TENSORS');
   if (!['', 'yes', 'no'].includes(force)) {
-    const text = `Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: ${force}'`;
+    const message = `Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: ${force}'`;
     const path = ['parameters', 'FORCE_CPU_ONLY_INPUT_TENSORS'];
-    add('python-parameter', 'UNSUPPORTED', text, path, "Write 'yes' or 'no'.");
+    add({ rule: 'python-parameter', code: 'UNSUPPORTED', message, path, remedy: "Write 'yes' or 'no'." });
   }
   const environment = value('EXECUTION_ENV_PATH').replaceAll('$$TRITON_MODEL_DIRECTORY', () => modelDirectory);
   if (environment !== '' && (await kindOf(environment)) === undefined) {
-    const text = `Failed to get the canonical path for ${environment}.`;
-    add('python-parameter', 'INTERNAL', text, ['parameters', 'EXECUTION_ENV_PATH']);
+    const message = `Failed to get the canonical path for ${environment}.`;
+    add({ rule: 'python-parameter', code: 'INTERNAL', message, path: ['parameters', 'EXECUTION_ENV_PATH'] });
   }
 }

@@ -57,13 +57,12 @@ function requireModelFile(file: string): void {
   }
 }
 
-/** What the process of an instance is given. */
+/** What the process of an instance is given. `frameLimit`: bytes of the longest frame. */
 export function serveSettings(
   location: ModelLocation,
   config: ModelConfig,
   source: ModelSource,
-  spec: InstanceSpec,
-  frameLimit: number,
+  { spec, frameLimit }: { readonly spec: InstanceSpec; readonly frameLimit: number },
 ): ProcessSettings {
   const json = configToJson(config);
   return {

@@ -26,7 +26,7 @@ export function createPythonBackend(folder?: string): Backend {
       const onFrame = (kind: number, frame: FrameReader): void => {
         if (kind === FromModel.LOG) logRecord(options.log, frame);
       };
-      return await completeConfig(interpreter, settings, config, onFrame, options.cancelled);
+      return await completeConfig(interpreter, settings, config, { onFrame, cancelled: options.cancelled });
     },
 
     async load(location: ModelLocation, config: ModelConfig, options: BackendOptions): Promise<BackendModel> {
@@ -38,7 +38,7 @@ export function createPythonBackend(folder?: string): Backend {
       const ahead = config.dynamic_batching === undefined && config.sequence_batching === undefined;
       return {
         createInstance: (spec: InstanceSpec, cancelled?: AbortSignal) => {
-          const settings = serveSettings(location, config, source, spec, frameLimit(options.config));
+          const settings = serveSettings(location, config, source, { spec, frameLimit: frameLimit(options.config) });
           return PythonInstance.create({ interpreter, settings, batching, ahead, restartLimit }, options, cancelled);
         },
         unload: async () => {},

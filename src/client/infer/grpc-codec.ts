@@ -61,13 +61,8 @@ function resultOf(message: InferResponseMessage): InferResult {
   const parameters: [string, ParameterValue][] = [];
   for (const [name, { value }] of message.parameters) if (value !== undefined) parameters.push([name, value]);
   const { modelName, modelVersion, id } = message;
-  return new DecodedInferResult(
-    modelName,
-    modelVersion,
-    id,
-    parameters,
-    message.outputs.map((_, i) => tensorOf(message, i)),
-  );
+  const outputs = message.outputs.map((_, i) => tensorOf(message, i));
+  return new DecodedInferResult({ modelName, modelVersion, id, parameters, outputs });
 }
 
 function tensorOf(message: InferResponseMessage, index: number): Tensor {

@@ -75,13 +75,13 @@ export function decodeHttpInferResponse(body: Uint8Array, headerLength: number |
     blob += size ?? 0;
     outputs.push(readOutput(output, data));
   }
-  return new DecodedInferResult(
-    root.member('model_name')?.asString() ?? '',
-    root.member('model_version')?.asString() ?? '',
-    root.member('id')?.asString() ?? '',
-    readParameters(root.member('parameters')),
+  return new DecodedInferResult({
+    modelName: root.member('model_name')?.asString() ?? '',
+    modelVersion: root.member('model_version')?.asString() ?? '',
+    id: root.member('id')?.asString() ?? '',
+    parameters: readParameters(root.member('parameters')),
     outputs,
-  );
+  });
 }
 
 function parseResponse(json: Uint8Array): JsonValue {

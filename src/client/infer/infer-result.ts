@@ -9,12 +9,12 @@ export class DecodedInferResult implements InferResult {
   readonly parameters: Parameters;
   readonly outputs: readonly Tensor[];
 
-  constructor(modelName: string, modelVersion: string, id: string, parameters: Parameters, outputs: readonly Tensor[]) {
-    this.modelName = modelName;
-    this.modelVersion = modelVersion;
-    this.id = id;
-    this.parameters = parameters;
-    this.outputs = outputs;
+  constructor(result: Omit<InferResult, 'output'>) {
+    this.modelName = result.modelName;
+    this.modelVersion = result.modelVersion;
+    this.id = result.id;
+    this.parameters = result.parameters;
+    this.outputs = result.outputs;
   }
 
   output(name: string): Tensor | undefined {

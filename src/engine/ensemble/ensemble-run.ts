@@ -177,6 +177,7 @@ export class EnsembleRun implements Pace {
   }
 
   /** What fails here must not leave the request without a response: the member's log would be all that says so. */
+  // biome-ignore lint/complexity/useMaxParams: called per response of a step, an object for it would cost.
   #stepResponded(
     handle: Task,
     step: StepPlan,
@@ -194,6 +195,7 @@ export class EnsembleRun implements Pace {
     }
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called per response of a step, an object for it would cost.
   #takeResponse(
     step: StepPlan,
     member: Member,

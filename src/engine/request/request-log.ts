@@ -22,6 +22,13 @@ export function nextAddress(): string {
   return addresses.toString(16);
 }
 
+/** What records of a request say about its model. */
+interface LoggedModel {
+  readonly plan: ModelPlan;
+  /** Its priority levels, 0n = none. */
+  readonly levels: bigint;
+}
+
 /** The verbose records of one request at level 1. Exists only while they are shown. */
 export class RequestLog {
   readonly #log: Log;
@@ -30,14 +37,14 @@ export class RequestLog {
   readonly #model: string;
   #state: RequestState = 'INITIALIZED';
 
-  /** Reports a request that passed validation. `levels`: priority levels of the model, 0n = none. */
-  constructor(log: Log, plan: ModelPlan, levels: bigint, request: InferenceRequest, validated: ValidatedRequest) {
+  /** Reports a request of `model` that passed validation. */
+  constructor(log: Log, model: LoggedModel, request: InferenceRequest, validated: ValidatedRequest) {
     this.#log = log;
     this.#prefix = requestPrefix(request.id);
     this.#front = request.verbose;
-    this.#model = plan.name;
+    this.#model = model.plan.name;
     this.enter('INITIALIZED');
-    log.verbose(1, `${this.#prefix}prepared: ${description(plan, levels, request, validated)}`);
+    log.verbose(1, `${this.#prefix}prepared: ${description(model, request, validated)}`);
   }
 
   enter(state: RequestState): void {
@@ -72,8 +79,7 @@ export class RequestLog {
 }
 
 function description(
-  plan: ModelPlan,
-  levels: bigint,
+  { plan, levels }: LoggedModel,
   request: InferenceRequest,
   { batchSize, inputs, requestedOutputs }: ValidatedRequest,
 ) {

@@ -159,6 +159,7 @@ function findBatchSize(
   return batchSize;
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per input of a request, an object for it would cost.
 function validateInput(
   plan: ModelPlan,
   request: InferenceRequest,
@@ -207,6 +208,7 @@ function validateInput(
   return { name: inputPlan.name, datatype: inputPlan.datatype, shape: modelShape, data: input.data };
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per input of a request, an object for it would cost.
 function checkSize(
   plan: ModelPlan,
   request: InferenceRequest,

@@ -26,8 +26,7 @@ export class InstanceRunner {
     instance: BackendInstance,
     statistics: ModelStatistics,
     decoupled: boolean,
-    clock: Clock = SYSTEM_CLOCK,
-    limited?: LimitedInstance,
+    { clock = SYSTEM_CLOCK, limited }: { readonly clock?: Clock; readonly limited?: LimitedInstance | undefined } = {},
   ) {
     this.instance = instance;
     this.#statistics = statistics;

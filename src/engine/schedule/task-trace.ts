@@ -3,20 +3,25 @@ import type { ExecutionTimes } from '../../contract/backend.js';
 import type { RequestTrace } from '../../contract/request-trace.js';
 import type { Task } from './task.js';
 
-/**
- * Queues a traced request: reports its start first, and that it is over when `enqueue` refuses it. `showInputs`: the
- * scheduler reports the inputs (sequence batchers do not).
- */
+/** The model of a traced request. */
+interface TracedModel {
+  readonly name: string;
+  readonly version: string;
+  readonly clock: { nowNs(): number };
+  /** True where the scheduler reports the inputs (sequence batchers do not). */
+  readonly showsInputs: boolean;
+}
+
+/** Queues a traced request: reports its start first, and that it is over when `enqueue` refuses it. */
 export function enqueueTraced(
   task: Task,
   trace: RequestTrace,
-  model: { readonly name: string; readonly version: string; readonly clock: { nowNs(): number } },
-  showInputs: boolean,
+  model: TracedModel,
   enqueue: (task: Task) => void,
 ): void {
   trace.begin(model.name, model.version, task.id, task.startNs);
   trace.event('QUEUE_START', model.clock.nowNs());
-  if (showInputs) trace.tensors('TENSOR_QUEUE_INPUT', task.inputs);
+  if (model.showsInputs) trace.tensors('TENSOR_QUEUE_INPUT', task.inputs);
   try {
     enqueue(task);
   } catch (reason) {

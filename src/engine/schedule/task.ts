@@ -106,6 +106,7 @@ export class Task implements ExecutionRequest, PendingRequest {
   #responded = false;
 
   /** `onCounted` makes it a step of an ensemble. */
+  // biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
   constructor(
     owner: TaskOwner,
     request: InferenceRequest,

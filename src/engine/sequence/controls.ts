@@ -35,6 +35,7 @@ export class SequenceControls {
   }
 
   /** Adds the control tensors of one row. They are shared objects: receivers do not write to tensors. */
+  // biome-ignore lint/complexity/useMaxParams: called per row of a batch, an object for it would cost.
   add(inputs: Tensor[], start: boolean, ready: boolean, end: boolean, id: Tensor | undefined): void {
     const makers = this.#makers;
     for (let i = 0; i < makers.length; i++) inputs.push(makers[i]!(start, ready, end, id));

@@ -46,6 +46,7 @@ export class ModelStatistics {
   ) {}
 
   /** Counts a successful request of `batchSize` rows (0 counts as 1). All times in ns. */
+  // biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
   recordSuccess(
     batchSize: number,
     requestNs: number,

@@ -73,12 +73,11 @@ export async function readPerfModel(
     const configOf = (id: ModelId): Promise<ModelConfig> => client.modelConfig(id.name, id.version, options);
     const { composing, sequence, cache } = await readComposing(config, request.calls, configOf);
     const topLevelCache = config.response_cache?.enable ?? false;
-    const batching = config.max_batch_size > 0;
     return {
       name,
       version,
-      inputs: tensors(metadata.inputs, config.input, 'input', batching, request.shapes),
-      outputs: tensors(metadata.outputs, config.output, 'output', batching, new Map()),
+      inputs: tensors('input', metadata.inputs, config, request.shapes),
+      outputs: tensors('output', metadata.outputs, config, new Map()),
       maxBatchSize: config.max_batch_size,
       decoupled: config.model_transaction_policy?.decoupled ?? false,
       scheduler: schedulerOf(config, composing.size > 0, sequence),
@@ -142,12 +141,13 @@ function compare(a: string, b: string): number {
 }
 
 function tensors(
-  metadata: readonly TensorMetadata[],
-  configured: readonly { name: string; is_shape_tensor: boolean; optional?: boolean }[],
   kind: 'input' | 'output',
-  batching: boolean,
+  metadata: readonly TensorMetadata[],
+  config: ModelConfig,
   shapes: ReadonlyMap<string, readonly number[]>,
 ): PerfTensor[] {
+  const configured: readonly { name: string; is_shape_tensor: boolean; optional?: boolean }[] = config[kind];
+  const batching = config.max_batch_size > 0;
   for (const { name } of configured) {
     if (!metadata.some((tensor) => tensor.name === name)) {
       throw new Error(`no metadata found for ${kind} tensor ${name}`);

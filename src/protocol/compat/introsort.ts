@@ -26,6 +26,7 @@ export function introsort(items: Uint32Array, before: Before): void {
   for (let i = guarded; i < count; i++) insert(items, i, before);
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per partition, an object for it would cost.
 function sortLong(items: Uint32Array, first: number, end: number, depth: number, before: Before): void {
   let last = end;
   let left = depth;
@@ -42,6 +43,7 @@ function sortLong(items: Uint32Array, first: number, end: number, depth: number,
 }
 
 /** Swaps the median of the second, the middle and the last element to the front, where it is the pivot. */
+// biome-ignore lint/complexity/useMaxParams: called per partition, an object for it would cost.
 function medianToFirst(items: Uint32Array, first: number, middle: number, last: number, before: Before): void {
   const second = first + 1;
   const [a, b, c] = [items[second]!, items[middle]!, items[last]!];
@@ -89,6 +91,7 @@ function heapSort(items: Uint32Array, first: number, end: number, before: Before
 }
 
 /** Lets a hole sink to the bottom of the heap, then lets the item rise from there. */
+// biome-ignore lint/complexity/useMaxParams: called per element, an object for it would cost.
 function sift(heap: Uint32Array, top: number, length: number, item: number, before: Before): void {
   let hole = top;
   let child = top;

@@ -11,6 +11,7 @@ import { checkedByteSize, checkedElementCount, checkInputSize } from './shape-li
 const EMPTY = new Uint8Array(0);
 
 /** The bytes of an input whose data are JSON. */
+// biome-ignore lint/complexity/useMaxParams: called per input of a request, an object for it would cost.
 export function* readJsonData(
   input: JsonValue,
   name: string,

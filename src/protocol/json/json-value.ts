@@ -52,6 +52,7 @@ export class JsonValue {
   #items: Items | undefined;
   readonly #document: JsonDocument;
 
+  // biome-ignore lint/complexity/useMaxParams: called per value of a document, an object for it would cost.
   constructor(
     kind: JsonKind,
     bytes: Uint8Array,

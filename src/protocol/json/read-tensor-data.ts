@@ -158,6 +158,7 @@ function sizeOfSome(elements: ElementCursor): number {
 }
 
 /** A string of any length; returns the position behind what was written. */
+// biome-ignore lint/complexity/useMaxParams: called per string with escapes, an object for it would cost.
 function* unescapeSteps(target: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): Steps<number> {
   const cursor = { pos: start, out: at };
   while (cursor.pos < end) {

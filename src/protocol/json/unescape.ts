@@ -12,6 +12,7 @@ export function unescapeString(bytes: Uint8Array, start: number, end: number): U
 }
 
 /** The same into a block that has room for `end - start` bytes; returns the position behind what was written. */
+// biome-ignore lint/complexity/useMaxParams: called per string with escapes, an object for it would cost.
 export function unescapeInto(target: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
   const cursor = { pos: start, out: at };
   unescapeUntil(target, cursor, bytes, end);

@@ -63,7 +63,7 @@ export function checkEnsembleGraph(ensemble: ModelConfig, find: FindMember, know
     faults.add('ensemble-cycle', ['ensemble_scheduling'], text);
     return faults.list;
   }
-  for (const [i, step] of steps.entries()) checkMember(ensemble, i, step, find(step.model_name) as Member, faults);
+  for (const [i, step] of steps.entries()) checkMember(ensemble, i, find(step.model_name) as Member, faults);
   if (steps.every(({ model_name }) => find(model_name)?.judged)) {
     checkConsistency(ensemble, steps, find, faults);
     if (faults.list.length === 0 || faults.list.every(({ rule }) => rule === MEMBER_FAILED)) {
@@ -90,8 +90,9 @@ function findCycle(ensemble: ModelConfig, find: FindMember): string | undefined 
   return visit(ensemble);
 }
 
-function checkMember(ensemble: ModelConfig, index: number, step: Step, member: Member, faults: Faults): void {
+function checkMember(ensemble: ModelConfig, index: number, member: Member, faults: Faults): void {
   const path = ['ensemble_scheduling', 'step', index];
+  const step = ensemble.ensemble_scheduling?.step[index] as Step;
   const name = step.model_name;
   const start = `ensemble '${ensemble.name}' depends on '${name}'`;
   if (member.invalid !== undefined) {
@@ -131,7 +132,7 @@ function checkConsistency(ensemble: ModelConfig, steps: readonly Step[], find: F
         `ensemble ${ensemble.name} allows maximum batch size ${ensemble.max_batch_size}, but it contains model ${config.name} which only allows maximum batch size to be ${config.max_batch_size}`,
       );
     }
-    checkStep(step, config, tensors, (map, key, message, remedy, details) =>
+    checkStep(step, config, tensors, (map, key, message, { remedy, details } = {}) =>
       faults.list.push({
         rule: map === 'input_map' ? 'ensemble-input-map' : 'ensemble-output-map',
         code: 'INVALID_ARG',
@@ -144,41 +145,37 @@ function checkConsistency(ensemble: ModelConfig, steps: readonly Step[], find: F
   }
 }
 
-type AddStepFault = (
-  map: 'input_map' | 'output_map',
-  key: string | undefined,
-  message: string,
-  remedy?: string,
-  details?: readonly string[],
-) => void;
+type AddStepFault = (map: 'input_map' | 'output_map', key: string | undefined, message: string, help?: Help) => void;
+
+/** What helps to correct a fault. */
+interface Help {
+  readonly remedy?: string | undefined;
+  readonly details?: readonly string[] | undefined;
+}
 
 function checkStep(step: Step, config: ModelConfig, tensors: Map<string, EnsembleTensor>, add: AddStepFault): void {
   for (const [input, tensor] of step.input_map) {
     if (config.input.some(({ name }) => name === input)) continue;
     const text = `ensemble tensor ${tensor} is mapping to non-existing input ${input} in model ${config.name}`;
-    add('input_map', input, text, namesRemedy('inputs', input, config.input));
+    add('input_map', input, text, { remedy: namesRemedy('inputs', input, config.input) });
   }
   for (const input of config.input) {
     const tensor = step.input_map.get(input.name);
     if (tensor !== undefined) {
-      join(tensors, tensor, config, input, (...fault) => add('input_map', input.name, ...fault));
+      join(tensors, tensor, tensorOf(config, input), (...fault) => add('input_map', input.name, ...fault));
     } else if (!input.optional) {
       const text = `input ${input.name} in model ${config.name} is not mapped to any ensemble tensors`;
-      add(
-        'input_map',
-        undefined,
-        text,
-        `Add input_map { key: "${input.name}" value: "<ensemble tensor>" } to the step.`,
-      );
+      const remedy = `Add input_map { key: "${input.name}" value: "<ensemble tensor>" } to the step.`;
+      add('input_map', undefined, text, { remedy });
     }
   }
   for (const [output, tensor] of step.output_map) {
     const found = config.output.find(({ name }) => name === output);
     if (found === undefined) {
       const text = `ensemble tensor ${tensor} is mapped from non-existing output ${output} in model ${config.name}`;
-      add('output_map', output, text, namesRemedy('outputs', output, config.output));
+      add('output_map', output, text, { remedy: namesRemedy('outputs', output, config.output) });
     } else {
-      join(tensors, tensor, config, found, (...fault) => add('output_map', output, ...fault));
+      join(tensors, tensor, tensorOf(config, found), (...fault) => add('output_map', output, ...fault));
     }
   }
 }
@@ -189,15 +186,21 @@ function namesRemedy(what: string, name: string, tensors: readonly { readonly na
   return `${near === undefined ? '' : `Did you mean '${near}'? `}The model's ${what} are: ${names.join(', ')}.`;
 }
 
+/** A tensor of a member as its configuration has it. */
+function tensorOf(
+  { name, max_batch_size }: ModelConfig,
+  tensor: { readonly data_type: number; readonly dims: readonly bigint[] },
+): EnsembleTensor {
+  return { model: name, type: tensor.data_type, dims: tensor.dims, batching: max_batch_size > 0 };
+}
+
 /** Enters a model's tensor under its ensemble name, or compares it with what defined that name first. */
 function join(
   tensors: Map<string, EnsembleTensor>,
   name: string,
-  config: ModelConfig,
-  tensor: { readonly data_type: number; readonly dims: readonly bigint[] },
-  add: (message: string, remedy?: string, details?: readonly string[]) => void,
+  mine: EnsembleTensor,
+  add: (message: string, help?: Help) => void,
 ): void {
-  const mine = { model: config.name, type: tensor.data_type, dims: tensor.dims, batching: config.max_batch_size > 0 };
   const first = tensors.get(name);
   if (first === undefined) {
     tensors.set(name, mine);
@@ -209,11 +212,10 @@ function join(
     add(inferred('data type', typeName(first.type), typeName(mine.type)));
   } else if (!matches(first.dims, mine.dims) && !matches(fullShape(first), fullShape(mine))) {
     const [a, b] = [first, mine].map((one) => ({ name: `model ${one.model}`, dims: fullShape(one) })) as [Side, Side];
-    add(
-      inferred('shape', formatShape(a.dims), formatShape(b.dims)),
-      'Both models must agree on the tensor, -1 standing for any size: fix the one that is wrong.',
-      compareShapes(a, b, (x, y) => x === y || x === -1n || y === -1n),
-    );
+    add(inferred('shape', formatShape(a.dims), formatShape(b.dims)), {
+      remedy: 'Both models must agree on the tensor, -1 standing for any size: fix the one that is wrong.',
+      details: compareShapes(a, b, (x, y) => x === y || x === -1n || y === -1n),
+    });
   }
 }
 

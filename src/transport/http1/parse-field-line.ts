@@ -9,6 +9,7 @@ const NEED_MORE = -1;
  * (a line of two bytes is the empty one), -1 if it is not complete, or what is wrong with it. For a header, start and end
  * of its name and of its value (without blanks around it) are added to `fields`.
  */
+// biome-ignore lint/complexity/useMaxParams: called per header field, an object for it would cost.
 export function parseFieldLine(
   bytes: Uint8Array,
   start: number,

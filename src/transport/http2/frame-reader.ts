@@ -222,6 +222,7 @@ export class FrameReader {
     return true;
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called per frame, an object for it would cost.
   #readHeaders(flags: number, streamId: number, bytes: Buffer, at: number, length: number): void {
     if (streamId === 0) failConnection(Http2Error.PROTOCOL_ERROR, 'HEADERS on no stream');
     let start = at;
@@ -260,6 +261,7 @@ export class FrameReader {
     this.#streams.onHeaderBlock(block.streamId, block.endStream, block.selfDependent, bytes, 0, bytes.length);
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called per frame, an object for it would cost.
   #readStreamFrame(type: number, streamId: number, bytes: Buffer, at: number, length: number): void {
     if (streamId === 0) failConnection(Http2Error.PROTOCOL_ERROR, 'RST_STREAM or PRIORITY on no stream');
     if (type === FrameType.RST_STREAM) this.#streams.onReset(streamId);

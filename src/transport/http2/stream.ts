@@ -53,6 +53,7 @@ export class Stream implements Http2ServerStream {
   trailers: HeaderSource | 'none' | undefined;
   readonly #owner: StreamOwner;
 
+  // biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
   constructor(owner: StreamOwner, id: number, head: RequestHead, receiveWindow: number, tick: number) {
     this.#owner = owner;
     this.id = id;

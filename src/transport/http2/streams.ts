@@ -237,6 +237,7 @@ export class Streams implements StreamOwner, StreamFrameHandler {
 
   // Headers
 
+  // biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
   onHeaderBlock(
     streamId: number,
     endStream: boolean,

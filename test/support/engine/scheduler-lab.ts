@@ -96,7 +96,7 @@ export class SchedulerLab {
 
   /** An instance that the scheduler does not know yet. */
   makeRunner(name: string): InstanceRunner {
-    return new InstanceRunner(this.#instance(name), this.statistics, this.plan.decoupled, this.clock);
+    return new InstanceRunner(this.#instance(name), this.statistics, this.plan.decoupled, { clock: this.clock });
   }
 
   /** Calls `run` at a time in ms since the beginning. */

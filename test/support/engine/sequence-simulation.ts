@@ -137,7 +137,7 @@ class Simulation {
       states: compileStates(config, new Map(), log),
       runners: Array.from(
         { length: options.instances },
-        (_, index) => new InstanceRunner(this.#instance(index), this.#statistics, false, this.#clock),
+        (_, index) => new InstanceRunner(this.#instance(index), this.#statistics, false, { clock: this.#clock }),
       ),
       statistics: this.#statistics,
       delay: { queued: 0, backlogged: 0 },

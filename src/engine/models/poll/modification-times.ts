@@ -1,5 +1,5 @@
 /** What the files of a model were like: shows whether a model was modified since it was loaded. */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
@@ -49,48 +49,58 @@ export function unchangedVersions(before: ModificationTimes, after: Modification
 }
 
 async function stateOf(path: string, log: Log): Promise<bigint> {
-  const hash = createHash('sha1');
-  await addEntry(hash, path, '', log);
-  return digestOf(hash);
+  const state = new FileState(log);
+  await state.addEntry(path, '');
+  return state.digest();
 }
 
 async function deepStateOf(path: string, log: Log): Promise<bigint> {
-  const hash = createHash('sha1');
-  await addTree(hash, path, '', log, 0);
-  return digestOf(hash);
+  const state = new FileState(log);
+  await state.addTree(path, '', 0);
+  return state.digest();
 }
 
 /** Links that lead to a directory above would never end; deeper than this nothing is looked at. */
 const DEPTH_LIMIT = 32;
 
-async function addTree(hash: Hash, path: string, name: string, log: Log, depth: number): Promise<void> {
-  const isDirectory = await addEntry(hash, path, name, log);
-  if (!isDirectory || depth > DEPTH_LIMIT) return;
-  let content: { directories: string[]; files: string[] };
-  try {
-    content = await listDirectory(path);
-  } catch {
-    return; // polling the model reports the directory
-  }
-  for (const child of content.directories) await addTree(hash, joinPath(path, child), child, log, depth + 1);
-  for (const child of content.files) await addEntry(hash, joinPath(path, child), child, log);
-}
+/** Makes one number of what is known about files. */
+class FileState {
+  readonly #hash = createHash('sha1');
+  readonly #log: Log;
 
-/** Adds one file or directory; returns true for a directory. Sizes of directories say nothing. */
-async function addEntry(hash: Hash, path: string, name: string, log: Log): Promise<boolean> {
-  try {
-    const stats = await stat(path, { bigint: true });
-    const { mtimeNs, ctimeNs, ino, dev, size } = stats;
-    const isDirectory = stats.isDirectory();
-    hash.update(`${JSON.stringify(name)} ${mtimeNs} ${ctimeNs} ${dev} ${ino} ${isDirectory ? '' : size}\n`);
-    return isDirectory;
-  } catch (reason) {
-    const error = reason instanceof TritonError ? reason : statError(path);
-    log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
-    return false;
+  constructor(log: Log) {
+    this.#log = log;
   }
-}
 
-function digestOf(hash: Hash): bigint {
-  return BigInt(`0x${hash.digest('hex')}`);
+  async addTree(path: string, name: string, depth: number): Promise<void> {
+    const isDirectory = await this.addEntry(path, name);
+    if (!isDirectory || depth > DEPTH_LIMIT) return;
+    let content: { directories: string[]; files: string[] };
+    try {
+      content = await listDirectory(path);
+    } catch {
+      return; // polling the model reports the directory
+    }
+    for (const child of content.directories) await this.addTree(joinPath(path, child), child, depth + 1);
+    for (const child of content.files) await this.addEntry(joinPath(path, child), child);
+  }
+
+  /** Adds one file or directory; returns true for a directory. Sizes of directories say nothing. */
+  async addEntry(path: string, name: string): Promise<boolean> {
+    try {
+      const stats = await stat(path, { bigint: true });
+      const { mtimeNs, ctimeNs, ino, dev, size } = stats;
+      const isDirectory = stats.isDirectory();
+      this.#hash.update(`${JSON.stringify(name)} ${mtimeNs} ${ctimeNs} ${dev} ${ino} ${isDirectory ? '' : size}\n`);
+      return isDirectory;
+    } catch (reason) {
+      const error = reason instanceof TritonError ? reason : statError(path);
+      this.#log.error(`Failed to determine modification time for '${path}': ${error.toStatusText()}`);
+      return false;
+    }
+  }
+
+  digest(): bigint {
+    return BigInt(`0x${this.#hash.digest('hex')}`);
+  }
 }

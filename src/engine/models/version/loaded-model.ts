@@ -71,7 +71,8 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
   instanceCount = 0;
   readonly #parts: LoadedModelParts;
   /** Traces show the inputs of a queued request, except where a sequence batcher takes it. */
-  readonly #showsInputs: boolean;
+  /** True where the scheduler reports the inputs of a traced request (sequence batchers do not). */
+  readonly showsInputs: boolean;
   #instances: readonly ModelInstance[];
   /** Instances that were replaced and are being ended. */
   readonly #retiring = new Map<InstanceRunner, Promise<void>>();
@@ -82,7 +83,7 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
   constructor(parts: LoadedModelParts) {
     const { config, plan } = parts;
     this.#parts = parts;
-    this.#showsInputs = config.sequence_batching === undefined;
+    this.showsInputs = config.sequence_batching === undefined;
     this.#instances = parts.instances;
     this.name = config.name;
     this.version = plan.version;
@@ -156,7 +157,7 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
     if (memory !== undefined) task.heldBytes = memory.admit(request.id, validated.inputs);
     if (this.log.isVerbose?.(1)) {
       const levels = this.config.dynamic_batching?.priority_levels ?? 0n;
-      task.verbose = new RequestLog(this.log, this.plan, levels, request, validated);
+      task.verbose = new RequestLog(this.log, { plan: this.plan, levels }, request, validated);
     }
     try {
       if (task.trace === undefined && task.verbose === undefined) this.scheduler.enqueue(task);
@@ -175,7 +176,7 @@ export class LoadedModel implements ReadyModel, Member, TaskOwner {
     task.verbose?.enter('PENDING');
     try {
       if (task.trace === undefined) this.scheduler.enqueue(task);
-      else enqueueTraced(task, task.trace, this, this.#showsInputs, (traced) => this.scheduler.enqueue(traced));
+      else enqueueTraced(task, task.trace, this, (traced) => this.scheduler.enqueue(traced));
     } catch (reason) {
       task.verbose?.enter('FAILED_ENQUEUE');
       throw reason;

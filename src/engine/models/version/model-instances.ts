@@ -111,7 +111,7 @@ async function makeInstance(context: InstanceContext, planned: PlannedInstance):
   log.info(`TRITONBACKEND_ModelInstanceInitialize: ${spec.name} (${device} device ${spec.deviceId})`);
   const instance = await backendModel.createInstance(spec, cancelled);
   const limited = passive ? undefined : await register(limiter, planned, instance);
-  const runner = new InstanceRunner(instance, statistics, decoupled, undefined, limited);
+  const runner = new InstanceRunner(instance, statistics, decoupled, { limited });
   return { signature, passive, runner };
 }
 

@@ -67,6 +67,7 @@ export function* decodeHttpInferRequestSteps(
   }
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
 function* decode(
   body: Uint8Array,
   headerLength: number | undefined,
@@ -122,6 +123,7 @@ function readId(value: JsonValue | undefined): string {
   }
 }
 
+// biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
 function* readInputs(
   root: JsonValue,
   body: Uint8Array,

@@ -6,6 +6,7 @@ import type { Http1Reply } from '../../../transport/http1/http1-api.js';
  * everything else. A client that goes away ends the work where it stands; then only `abandoned` is called, if the work
  * had taken more than one step. Whatever `use` throws goes to `fail`.
  */
+// biome-ignore lint/complexity/useMaxParams: called per request, an object for it would cost.
 export function whenDone<T>(
   steps: Steps<T>,
   reply: Http1Reply,
