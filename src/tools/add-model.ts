@@ -5,6 +5,7 @@ import { CATALOGUE } from '../backends/catalogue.js';
 import { describeOnnx } from '../backends/onnxruntime/describe/describe-onnx.js';
 import { invalidArg, TritonError } from '../base/error.js';
 import { silentLog } from '../base/log.js';
+import type { ModelFormat } from '../contract/backend-traits.js';
 import { throwFirst } from '../contract/fault.js';
 import { defaultMaxBatchSize } from '../modelconfig/complete/default-max-batch-size.js';
 import { writePbtxt } from '../modelconfig/pbtxt/write-pbtxt.js';
@@ -15,6 +16,11 @@ import { type OnnxModel, type OnnxValue, readOnnxFile } from '../onnx/onnx-file.
 import { datatypeOfElementType, elementTypeName } from '../onnx/onnx-types.js';
 import { emptyModelConfig, type ModelConfig } from '../protocol/proto/model-config.js';
 import { copyInto, isCode, makeFolderIn } from '../repository/files/staged-folder.js';
+
+/** How models that are ONNX files lie in a repository: as the backend that reads them has it. */
+const { platform: PLATFORM, fileName: FILE_NAME } = CATALOGUE.flatMap(({ formats }) => formats).find(
+  ({ content }) => content === 'onnx',
+) as ModelFormat;
 
 /** What to lay out, and where. */
 export interface AddModelOptions {
@@ -62,7 +68,7 @@ export async function addModel(options: AddModelOptions): Promise<AddedModel> {
   try {
     await makeFolderIn(repository, name, async (staging, signal) => {
       const version = join(staging, '1');
-      await copyInto(file, join(version, 'model.onnx'), signal);
+      await copyInto(file, join(version, FILE_NAME), signal);
       for (const location of externalFiles) {
         signal.throwIfAborted();
         await copyInto(join(dirname(file), location), join(version, location), signal);
@@ -124,7 +130,7 @@ async function refusable<T>(file: string, read: (path: string) => T | Promise<T>
 }
 
 function makeConfig(name: string, model: OnnxModel, maxBatchSize: number | undefined): ModelConfig {
-  const start = { ...emptyModelConfig(), name, platform: 'onnxruntime_onnx', max_batch_size: maxBatchSize ?? 0 };
+  const start = { ...emptyModelConfig(), name, platform: PLATFORM, max_batch_size: maxBatchSize ?? 0 };
   const config = autoCompleteOnnx(start, model, {
     defaultMaxBatchSize: maxBatchSize ?? defaultMaxBatchSize(new Map()),
     log: silentLog,
@@ -149,8 +155,10 @@ async function externalFilesOf(model: OnnxModel): Promise<string[]> {
       throw invalidArg(`weights of '${tensor}' lie in '${location}', which is not below the model's own directory`);
     }
     const place = normalize(location);
-    if (place === 'model.onnx') {
-      throw invalidArg(`weights of '${tensor}' lie in a file called 'model.onnx', which is the model's own name here`);
+    if (place === FILE_NAME) {
+      throw invalidArg(
+        `weights of '${tensor}' lie in a file called '${FILE_NAME}', which is the model's own name here`,
+      );
     }
     needed.set(place, Math.max(needed.get(place) ?? 0, offset + (length ?? 0)));
   }
