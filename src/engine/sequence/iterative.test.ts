@@ -140,12 +140,12 @@ for (const strategy of ['direct {}', 'oldest { max_candidate_sequences: 2 }']) {
     });
 
     test('end when an execution takes longer than a sequence may be idle', async () => {
-      const slow = `iterative_sequence: true max_sequence_idle_microseconds: 100000 ${strategy}`;
+      const slow = `iterative_sequence: true max_sequence_idle_microseconds: 500000 ${strategy}`;
       const { model, backend, close } = await startCounting(slow, { batch: 1 });
       backend.open = false;
       const answer = infer(model, times('a', 2));
       await backend.begun(1);
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise((resolve) => setTimeout(resolve, 1200));
       backend.executions[0]!.finish();
       const { error } = await answer;
       assert.equal(
