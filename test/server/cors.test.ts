@@ -72,7 +72,7 @@ test('what is not an origin is refused at start', async () => {
   for (const value of ['page.example', 'https://page.example/path', 'null']) {
     await assert.rejects(
       startTestServer([repository.path], [`--http-cors-origin=${value}`]),
-      /--http-cors-origin wants/,
+      /--http-cors-origin: expected an origin/,
     );
   }
 });

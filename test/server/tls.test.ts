@@ -296,7 +296,10 @@ test('options of TLS: what belongs together', () => {
     const refused = resolve(`--${front}-use-ssl=true`);
     assert.equal(refused.kind, 'error');
     if (refused.kind === 'error') {
-      assert.equal(refused.message, `error: --${front}-use-ssl needs --${front}-server-cert and --${front}-server-key`);
+      assert.equal(
+        refused.message,
+        `triton serve: --${front}-use-ssl needs --${front}-server-cert and --${front}-server-key. Run 'triton serve --help' for details.`,
+      );
     }
   }
 });
