@@ -21,7 +21,12 @@ import { checkBinding } from './session/check-binding.js';
 import { MAX_REWRITTEN_BYTES, type OpenRequest, type SessionInfo } from './session/open-session.js';
 import { loadOrtBinding } from './session/ort-binding.js';
 import { mergeSessionInfo } from './session/session-info.js';
-import { readSessionSettings, type SessionSettings, sessionOptions } from './session/session-options.js';
+import {
+  logSessionSettings,
+  readSessionSettings,
+  type SessionSettings,
+  sessionOptions,
+} from './session/session-options.js';
 import { MainThreadRuns } from './threads/main-thread-runs.js';
 import { OwnThread } from './threads/own-thread.js';
 import { Lane, pool, type SharedModel } from './threads/thread-pool.js';
@@ -70,6 +75,7 @@ export class OnnxModel implements BackendModel {
     this.#options = options;
     this.#backend = backend;
     this.#settings = readSessionSettings(config);
+    logSessionSettings(config, options.log);
     const file = config.default_model_filename === '' ? 'model.onnx' : config.default_model_filename;
     this.#header = readOnnxFile(locateOnnxFile(`${location.versionDirectory}/${file}`, location.name));
     this.#mayShare = this.#isSmall();

@@ -2,6 +2,7 @@ import { invalidArg, TritonError } from '../../base/error.js';
 import type { Pace } from '../../contract/backend.js';
 import type { InferenceRequest, InferenceResponse } from '../../contract/request.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
+import type { RequestLog } from '../request/request-log.js';
 import type { Task } from '../schedule/task.js';
 import type { ModelStatistics } from '../statistics/model-statistics.js';
 import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
@@ -257,6 +258,7 @@ export class EnsembleRun implements Pace {
       this.#finish();
     } else if (!frame.sent && this.#isComplete(frame)) {
       frame.sent = true;
+      if (task.verbose !== undefined) this.#logMissing(frame, task.verbose);
       this.#responded = true;
       if (last) this.#times.responding();
       task.respond(
@@ -279,6 +281,10 @@ export class EnsembleRun implements Pace {
       task.respond(undefined, true);
       this.#finish();
     }
+  }
+
+  #logMissing(frame: Frame, log: RequestLog): void {
+    for (const { name, tensor } of this.#outputs) if (frame.tensors[tensor] === EMPTY) log.missing(name);
   }
 
   #isComplete(frame: Frame): boolean {

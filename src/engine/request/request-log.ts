@@ -70,6 +70,11 @@ export class RequestLog {
     this.#log.verbose(1, `Enqueuing CORRID ${id} into batcher ${instance}, sequence slot ${slot}: ${this.#model}`);
   }
 
+  /** An output of an ensemble that none of its models put out. */
+  missing(output: string): void {
+    this.#log.verbose(1, `Composing models did not output tensor ${output}`);
+  }
+
   outputs(tensors: readonly Tensor[]): void {
     for (const tensor of tensors) {
       logOutput(this.#log, tensor);

@@ -26,7 +26,7 @@ test('every message that the code logs has a number', () => {
   const messages = loggedMessages();
   assert.ok(messages.length > 50);
   // A value in front may be the id of the request, which is empty where there is none.
-  const numbered = (text: string): boolean => sourceOf(text.replaceAll(VALUE, '1')) !== 'triton:0';
+  const numbered = (text: string): boolean => sourceOf(text.replaceAll(VALUE, '1')) !== 'triton.ts:0';
   const without = messages.filter((text) => !numbered(text) && !numbered(text.replace(/^\$\{[^}]*\}/, '')));
   assert.deepEqual(without, []);
 });
@@ -50,5 +50,5 @@ test('the id of a request does not count', () => {
 });
 
 test('a message that is not in the table has number 0', () => {
-  assert.equal(sourceOf('what a model says'), 'triton:0');
+  assert.equal(sourceOf('what a model says'), 'triton.ts:0');
 });

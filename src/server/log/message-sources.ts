@@ -1,7 +1,7 @@
 /**
  * The one table of log messages: what each message shows as its source. `file` is the source file of NVIDIA Triton Inference
  * Server (triton-inference-server: server, core and backend repositories) that logs the same, because people filter logs by
- * these names, or `triton` for messages that Triton does not have. `number` stands where Triton shows a line of its file:
+ * these names, or `triton.ts` for messages that Triton does not have. `number` stands where Triton shows a line of its file:
  * it names the message, within its file, for good. A new message gets the next number of its file; a message that goes
  * leaves its number unused.
  */
@@ -21,11 +21,16 @@ const MESSAGES: Readonly<Record<string, readonly (readonly [number: number, mess
     [8, 'autofilled max_batch_size to '],
     [9, /^model .*, instance .*, executing \d+ requests$/],
     [10, 'TRITONBACKEND_ModelInstanceExecute: '],
+    [11, 'Adding default backend config setting: '],
+    [12, 'Found overwritten default setting: '],
+    [13, /^model '.*' instance .* is running warmup sample '/],
   ],
   'cache_manager.cc': [[1, 'Failed to insert key ']],
+  'dynamic_batch_scheduler.cc': [[1, 'Starting dynamic-batcher thread for ']],
   'ensemble_scheduler.cc': [
     [1, /^Ensemble model '.*' configured with max_inflight_requests: /],
     [2, '[Internal Error] Ensemble '],
+    [3, 'Composing models did not output tensor '],
   ],
   'grpc_server.cc': [
     [1, 'Started GRPCInferenceService at '],
@@ -87,6 +92,7 @@ const MESSAGES: Readonly<Record<string, readonly (readonly [number: number, mess
     [8, /^the link '.*' leads nowhere /],
     [9, /^the directory '.*' is taken for a model/],
   ],
+  'onnxruntime.cc': [[1, 'Configuring ']],
   'rate_limiter.cc': [[1, '\nMax Resource Map===>']],
   'sequence_batch_scheduler.cc': [
     [1, 'Enqueuing CORRID '],
@@ -116,7 +122,7 @@ const MESSAGES: Readonly<Record<string, readonly (readonly [number: number, mess
     [4, /^\d+ spans could not be sent to /],
   ],
   'tritonserver.cc': [[1, /^(Internal|Not found|Invalid argument|Unavailable|Unsupported|Already exists|Unknown): /]],
-  triton: [
+  'triton.ts': [
     [1, 'Check --model-repository: '],
     [2, /^No models: the model repository '/],
     [3, /^\d+ log records could not be written and were dropped: /],
@@ -145,12 +151,12 @@ const ENTRIES: readonly Entry[] = Object.entries(MESSAGES).flatMap(([file, messa
 /** What stands in front of a message of one request: `[request id: 7] `. */
 const REQUEST_ID = '[request id: ';
 
-/** The source of a message, as `file:number`; `triton:0` for one that is not in the table, like those of models. */
+/** The source of a message, as `file:number`; `triton.ts:0` for one that is not in the table, like those of models. */
 export function sourceOf(message: string): string {
   const end = message.startsWith(REQUEST_ID) ? message.indexOf('] ') : -1;
   const text = end < 0 ? message : message.slice(end + 2);
   for (const { message, source } of ENTRIES) {
     if (typeof message === 'string' ? text.startsWith(message) : message.test(text)) return source;
   }
-  return 'triton:0';
+  return 'triton.ts:0';
 }

@@ -26,7 +26,7 @@ test('info goes to stdout, warnings and errors to stderr, in the default format'
   log.info('a "quoted"\nline\\');
   log.warning('careful');
   log.error('broken \u0001');
-  assert.match(sink.out, /^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ triton:0\] "a \\"quoted\\"\\nline\\\\"\n$/);
+  assert.match(sink.out, /^I\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ triton\.ts:0\] "a \\"quoted\\"\\nline\\\\"\n$/);
   assert.match(sink.err, /^W\d{4} .*\] "careful"\nE\d{4} .*\] "broken \\u0001"\n$/);
 });
 

@@ -1,6 +1,7 @@
 /** Session options out of a model's configuration. */
 import { existsSync } from 'node:fs';
 import { invalidArg, TritonError } from '../../../base/error.js';
+import type { Log } from '../../../base/log.js';
 import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import type { OrtSessionOptions } from './ort-binding.js';
 
@@ -95,4 +96,20 @@ function boolean(text: string | undefined): boolean | undefined {
   if (/^(true|on|1)$/i.test(text)) return true;
   if (/^(false|off|0)$/i.test(text)) return false;
   throw invalidArg(`failed to convert '${text}' to boolean`);
+}
+
+/** The parameters of a configuration whose effect the verbose log reports. */
+const REPORTED = [
+  'enable_mem_arena',
+  'enable_mem_pattern',
+  'session.use_device_allocator_for_initializers',
+  'memory.enable_memory_arena_shrinkage',
+];
+
+/** Reports which parameters of a configuration are set, in Triton's words. */
+export function logSessionSettings(config: ModelConfig, log: Log): void {
+  for (const key of REPORTED) {
+    const value = config.parameters.get(key)?.string_value;
+    if (value !== undefined) log.verbose(1, `Configuring ${key} to ${value}`);
+  }
 }

@@ -10,7 +10,13 @@ export function logRecord(log: Log, frame: FrameReader): void {
   const file = frame.text();
   const line = frame.u32();
   const message = frame.text();
-  if (log.located !== undefined) log.located(level, `${path.basename(file)}:${line}`, message);
+  if (log.located !== undefined) log.located(level, `${sourceName(file)}:${line}`, message);
   else if (level === 'verbose') log.verbose(1, message);
   else log[level](message);
+}
+
+/** The name of a file as records show it, `name.ext`: what tools that take records apart do not expect there becomes `_`. */
+function sourceName(file: string): string {
+  const { name, ext } = path.parse(file);
+  return `${name.replace(/[^A-Za-z0-9_]/g, '_')}${ext.replace(/[^A-Za-z0-9_.]/g, '_') || '.py'}`;
 }

@@ -33,3 +33,10 @@ export function backendSettingsJson(options: EngineOptions, backend: string): st
     entries.push([DEFAULT_MAX_BATCH_SIZE_KEY, String(DEFAULT_MAX_BATCH_SIZE)]);
   return JSON.stringify({ cmdline: Object.fromEntries(entries) });
 }
+
+/** The verbose record of each load that names the setting which has a default: whether it was given, and its value. */
+export function defaultSettingText(settings: ReadonlyMap<string, string>): string {
+  const given = settings.get(DEFAULT_MAX_BATCH_SIZE_KEY);
+  if (given !== undefined) return `Found overwritten default setting: ${DEFAULT_MAX_BATCH_SIZE_KEY},${given}`;
+  return `Adding default backend config setting: ${DEFAULT_MAX_BATCH_SIZE_KEY},${DEFAULT_MAX_BATCH_SIZE}`;
+}

@@ -35,6 +35,17 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       delay: startDelay(),
     });
   }
+  if (config.dynamic_batching !== undefined) {
+    log.verbose(1, `Starting dynamic-batcher thread for ${config.name} at nice ${niceLevel(config)}...`);
+  }
   const options = batchOptions(config.dynamic_batching, plan, startDelay().queued);
   return new BatchScheduler(runners, options, parts.clock);
 }
+
+/** The level that Triton's thread has by the configured priority. Here no thread has one of its own. */
+function niceLevel({ optimization }: ModelConfig): number {
+  return NICE_LEVELS[optimization?.priority ?? 0] ?? 5;
+}
+
+/** By ModelPriority: the default, MAX, MIN. */
+const NICE_LEVELS = [5, 0, 19];

@@ -39,7 +39,7 @@ import type { Scheduler } from '../../schedule/scheduler.js';
 import { newSeries } from '../../statistics/latencies.js';
 import { ModelStatistics } from '../../statistics/model-statistics.js';
 import type { VersionCounters } from '../../statistics/version-counters.js';
-import { backendDirectory, backendSettings } from './backend-settings.js';
+import { backendDirectory, backendSettings, defaultSettingText } from './backend-settings.js';
 import { completeByBackend } from './complete-by-backend.js';
 import { createScheduler, type SchedulerParts } from './create-scheduler.js';
 import { LoadedModel, nextLoadNumber } from './loaded-model.js';
@@ -150,6 +150,7 @@ async function prepareVersion(context: LoadContext, request: VersionRequest): Pr
     : await findBackend(context, request.config, location);
   const backends = context.registry.catalogue;
   const backendOptions = optionsFor(context, traits, request.cancelled);
+  if (!isEnsemble(request.config)) options.log.verbose(1, defaultSettingText(backendOptions.config));
   let config = passed(prepareInstances(request.config, { gpus: traits.gpus?.() ?? [], backends }));
   const completes = options.autoComplete && backend.autoComplete !== undefined;
   const { modelCompletionSeconds } = options;
@@ -172,11 +173,12 @@ function isEnsemble({ platform }: ModelConfig): boolean {
 
 function optionsFor(context: LoadContext, traits: BackendTraits, cancelled: AbortSignal | undefined): BackendOptions {
   const { options, threads, host } = context;
+  const config = new Map([
+    ...(traits.settingsOf === undefined ? [] : backendSettings(options, traits.settingsOf)),
+    ...backendSettings(options, traits.name),
+  ]);
   return {
-    config: new Map([
-      ...(traits.settingsOf === undefined ? [] : backendSettings(options, traits.settingsOf)),
-      ...backendSettings(options, traits.name),
-    ]),
+    config,
     autoComplete: options.autoComplete,
     threadBudget: threads.cores,
     log: options.log,

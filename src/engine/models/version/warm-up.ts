@@ -83,9 +83,17 @@ async function readSamples(context: WarmUpContext): Promise<readonly Sample[]> {
 
 async function warmUpOne(context: WarmUpContext, runner: InstanceRunner, samples: readonly Sample[]): Promise<void> {
   for (const sample of samples) {
-    for (let run = 0; run < sample.runs; run++) await runOnce(context, runner, sample);
+    for (let run = 1; run <= sample.runs; run++) {
+      if (context.log.isVerbose?.(1)) context.log.verbose(1, runText(context.config.name, runner, sample, run));
+      await runOnce(context, runner, sample);
+    }
   }
   runner.serve();
+}
+
+function runText(model: string, runner: InstanceRunner, sample: Sample, run: number): string {
+  const { name } = runner.instance;
+  return `model '${model}' instance ${name} is running warmup sample '${sample.name}' for iteration ${run}`;
 }
 
 async function runOnce(context: WarmUpContext, runner: InstanceRunner, sample: Sample): Promise<void> {
