@@ -1,9 +1,10 @@
-"""Imports models and lets them complete their configurations, for the checker of repositories.
+"""Imports models, lets them complete their configurations and initialises them, for the checker of repositories.
 
-One line of JSON in for each model, `{"id": n, "settings": {...}}`; one out, `{"id": n, "kind": k, "text": t}`, in the order
-in which they are done; `kind` is that of the frame which a process of a server would send, 0 when the model ended its
-process. Each model runs in a fork of this process, which has imported numpy already: that takes a tenth of the time of a
-process of its own. The first line out is `{"ready": true}`, or `{"problem": "..."}` when numpy is missing.
+One line of JSON in for each model, `{"id": n, "seconds": s, "settings": {...}}`; one out, `{"id": n, "kind": k, "text": t,
+"assumed": [...]}`, in the order in which they are done. `seconds` is the time that it may take, 0 any; `kind` is that of the
+frame which a process of a server would send, 0 when the model ended its process; `assumed` names what the model asked of a
+server, which is taken as done here. Each model runs in a fork of this process, which has imported numpy already: that takes a
+tenth of the time of a process of its own. The first line out is `{"ready": true}`, or `{"problem": "..."}` when numpy is missing.
 """
 
 import json
@@ -20,45 +21,57 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Channel:
-    """Takes the frame with the outcome; everything else that a model may say is dropped."""
+    """Takes the frame with the outcome and stands for the server; everything else that a model may say is dropped."""
 
     forked = False
 
-    def __init__(self, kinds):
+    def __init__(self, kinds, metrics):
         self._kinds = kinds
+        self._metrics = metrics
         self.outcome = None
+        # What only a server can do or know, in words.
+        self.assumed = []
 
     def send(self, writer):
-        from triton_runtime.wire import Reader
+        from triton_runtime.wire import READY, Reader
 
         reader = Reader(b"".join(bytes(part) for part in writer.parts))
         kind = reader.u8()
         if kind in self._kinds:
-            self.outcome = (kind, reader.text())
+            self.outcome = (kind, "" if kind == READY else reader.text())
 
     def notify(self, *_):
         pass
 
-    def call(self, *_):
-        raise RuntimeError("there is no server while a repository is checked")
+    def call(self, method, arguments):
+        if method.startswith("metric"):
+            return self._metrics.call(method, arguments)
+        words = "%s('%s')" % (method, arguments.get("name", ""))
+        if words not in self.assumed:
+            self.assumed.append(words)
+        return True if method == "is_model_ready" else None
 
 
 def _run(settings, output):
     """In the fork: one model. What it prints goes where errors go."""
     from triton_runtime import control, wire
     from triton_runtime.inference import InferenceRequest
+    from triton_runtime.local_metrics import LocalMetrics
     from triton_runtime.logger import Logger
     from triton_runtime.metrics import MetricFamily
     from triton_runtime.process import Process
 
-    channel = _Channel((wire.COMPLETED, wire.FAILED))
+    channel = _Channel((wire.COMPLETED, wire.FAILED, wire.READY), LocalMetrics(settings["instance"]))
     for user in (InferenceRequest, Logger, MetricFamily, control):
         user._channel = channel
     process = Process(channel, settings, _HERE)
-    process._attempt(process._complete)
+    serves = settings["mode"] == "serve"
+    started = process._attempt(process._initialize if serves else process._complete)
     kind, text = channel.outcome
     with os.fdopen(output, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        json.dump({"kind": kind, "text": text}, stream)
+        json.dump({"kind": kind, "text": text, "assumed": channel.assumed}, stream)
+    if started and serves:
+        process._finalize()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -74,7 +87,8 @@ class _Fork:
         self.source = source
         self._pid = pid
         self._parts = []
-        self._deadline = time.monotonic() + seconds
+        # 0 = any time.
+        self._deadline = time.monotonic() + (seconds or float("inf"))
         self._late = False
         self._reaped = False
 
@@ -113,12 +127,13 @@ class _Fork:
         self.read()
         os.close(self.source)
         try:
+            # Complete also where the model was killed later, while it finalised.
             return json.loads(b"".join(self._parts).decode("utf-8", "surrogateescape"))
         except ValueError:
             return {"kind": 0, "text": "late" if self._late else ""}
 
 
-def _start(line, seconds):
+def _start(line):
     """Forks for one model."""
     request = json.loads(line)
     source, target = os.pipe()
@@ -136,11 +151,10 @@ def _start(line, seconds):
             os._exit(status)
     os.close(target)
     os.set_blocking(source, False)
-    return _Fork(request["id"], pid, source, seconds)
+    return _Fork(request["id"], pid, source, request["seconds"])
 
 
 def main():
-    seconds = int(sys.argv[1])
     # The protocol keeps the real output; whatever models print goes to the error stream.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogateescape")
     os.dup2(2, 1)
@@ -185,7 +199,7 @@ def main():
             waiting += chunk
             *lines, waiting = waiting.split(b"\n")
             for line in lines:
-                fork = _start(line, seconds)
+                fork = _start(line)
                 running[fork.source] = fork
                 selector.register(fork.source, selectors.EVENT_READ)
         for fork in [fork for fork in running.values() if fork.ended()]:

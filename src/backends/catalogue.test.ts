@@ -72,7 +72,7 @@ async function findings(files: Readonly<Record<string, string>>): Promise<string
       },
       backendConfig: () => new Map(),
       findExaminer: (name) => registry.examiner(name),
-      runModelCode: false,
+      run: { upTo: 'nothing', completionSeconds: 0, startSeconds: 0 },
     });
     return report.findings.map(({ rule, message, remedy }) =>
       `${rule}: ${message} ${remedy}`.replaceAll(repository.path, 'R'),

@@ -12,8 +12,23 @@ export interface ExaminedVersion {
   readonly autoComplete: boolean;
   /** Configuration of the backend (--backend-config). */
   readonly backendConfig: ReadonlyMap<string, string>;
-  /** False when the model's own code must not be run. */
-  readonly runModelCode: boolean;
+  readonly run: RunLimits;
+}
+
+/** How far the model's own code may be run, and for how long. */
+export interface RunLimits {
+  /** `nothing`; `completion`: it is imported and may complete its configuration; `start`: an instance is made and ended too. */
+  readonly upTo: 'nothing' | 'completion' | 'start';
+  /** Seconds for the completion; 0 = any time. */
+  readonly completionSeconds: number;
+  /** Seconds for the start of an instance, with the import of its code; 0 = any time. */
+  readonly startSeconds: number;
+}
+
+/** What running a model's code showed. */
+export interface StartResult {
+  readonly faults: readonly Fault[];
+  readonly doubts: readonly Fault[];
 }
 
 /** What a backend's files show without an instance being made. */
@@ -33,6 +48,10 @@ export interface ExaminationResult {
   readonly doubts: readonly Fault[];
   /** What an instance would refuse, given the final configuration. */
   instanceFaults(config: ModelConfig): Promise<readonly Fault[]>;
+  /** True when the model has code of its own, which was not run as far as a server would run it. */
+  readonly notRun?: boolean;
+  /** Makes and ends instances with the model's own code, as a server would when nothing else is wrong. */
+  start?(config: ModelConfig): Promise<StartResult>;
 }
 
 /** Judges the files of one version for one backend; throws the TritonError that fails the load. */

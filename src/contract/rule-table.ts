@@ -19,6 +19,10 @@ const TABLE = {
     about: 'A repository holds directories of models, it is not one itself.',
     remedy: 'Name the directory above it.',
   },
+  'load-model': {
+    about: 'The models of --load-model are there.',
+    remedy: 'Name a model of the repositories.',
+  },
   'model-duplicate': { about: 'A model lies in one repository only.', remedy: 'Keep one of them.' },
   'model-directory': {
     about: "A model's directory can be read.",
@@ -119,6 +123,10 @@ const TABLE = {
   },
   // Inputs and outputs
   'tensor-name': { about: 'Every input and output has a name.', remedy: "Add 'name'." },
+  'tensor-name-twice': {
+    about: 'Every input has a name of its own, and so has every output.',
+    remedy: 'Remove one of the two, or give it another name.',
+  },
   'tensor-data-type': { about: 'Every input and output has a datatype.', remedy: "Add e.g. 'data_type: TYPE_FP32'." },
   'tensor-dims': {
     about: 'Every input and output has dims of 1 or more, or -1 for any size.',
@@ -226,6 +234,10 @@ const TABLE = {
     about: 'Instances can be placed on this host.',
     remedy: 'Write instance_group [ { kind: KIND_CPU } ], or leave it out.',
   },
+  'rate-limit': {
+    about: 'There are the resources that instances ask for (--rate-limit).',
+    remedy: 'Raise the count with --rate-limit-resource, or ask for less in rate_limiter.',
+  },
   'batch-strategy': { about: 'Native batching libraries cannot be run.', remedy: 'Remove the parameter.' },
   // Files
   'model-file': { about: "The model's file can be used.", remedy: MODEL_FILE },
@@ -327,8 +339,16 @@ const TABLE = {
     about: 'A Python model can be imported and completes its configuration.',
     remedy: 'Fix the line that the message names; a missing package is missing in the interpreter of the models.',
   },
+  'python-initialize': {
+    about: 'An instance of a Python model can be made: its initialize ends without an exception and in time.',
+    remedy: 'Fix the line that the message names, or what it misses: a file, a package, a setting of the environment.',
+  },
+  'python-needs-server': {
+    about: 'What a Python model asks of the server while it is loaded can only be seen in a server.',
+    remedy: 'Load the model in a server to be certain: triton serve.',
+  },
   'python-not-run': {
-    about: 'Python models are imported, to see whether they can be.',
+    about: 'The interpreter of Python models can run them.',
     remedy: 'Install Python 3 with numpy, or name an interpreter in TRITON_PYTHON.',
   },
 } satisfies Readonly<Record<string, Rule>>;

@@ -3,7 +3,7 @@
 import { TritonError } from '../base/error.js';
 import type { KnownBackends } from '../contract/backend-traits.js';
 import { type Fault, faultOf } from '../contract/fault.js';
-import type { FileExaminer } from '../contract/file-examiner.js';
+import type { FileExaminer, RunLimits } from '../contract/file-examiner.js';
 import type { Finding, Position } from '../contract/finding.js';
 import { RULES } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
@@ -14,6 +14,7 @@ import { joinPath } from '../repository/files/local.js';
 import { initFileFaults, instanceFileFaults, labelDoubts } from '../repository/load/model-file-faults.js';
 import { type PolledModel, type PollOptions, pollModel } from '../repository/load/poll-model.js';
 import { finishConfig, type LoadHost, optionalInputFaults, prepareLoad } from '../repository/load/prepare-load.js';
+import type { AvailableResource } from '../repository/load/rate-limits.js';
 import { selectVersions, type VersionSelection } from '../repository/load/versions.js';
 import { findMisplaced, type MisplacedFile } from './misplaced-file.js';
 
@@ -23,8 +24,14 @@ export interface ValidateOptions extends PollOptions {
   /** --backend-config of one backend, global settings merged in. */
   backendConfig(backend: string): ReadonlyMap<string, string>;
   findExaminer(backend: string): Promise<FileExaminer>;
-  /** Whether Python models may be imported and asked to complete their configuration, as a server does. */
-  readonly runModelCode: boolean;
+  /** How far the code of Python models is run. */
+  readonly run: RunLimits;
+  /** Models that are looked at, and started, at the same time (--model-load-thread-count). Default 4. */
+  readonly atOnce?: number;
+  /** The models that are loaded at start, with what their ensembles need (--load-model); default all. */
+  readonly loadModels?: readonly string[];
+  /** What there is of the resources of the rate limiter; absent when it is off. */
+  readonly rateLimit?: readonly AvailableResource[];
 }
 
 /** One model, judged. */
@@ -41,12 +48,19 @@ export interface ValidatedModel {
   readonly loadError: string | undefined;
   /** False when faults leave the configuration incomplete, so that ensembles cannot be compared with it. */
   readonly judged: boolean;
+  /** True when the model has code of its own that was not run as far as a server would. */
+  readonly notRun: boolean;
   /** Turns faults that are found later into findings of this model. */
   addFaults(faults: readonly Fault[]): void;
 }
 
 /** Rules whose faults say nothing against the configuration. */
-const OUTSIDE_CONFIG: ReadonlySet<string> = new Set(['backend-library', 'model-file-missing', 'model-file-empty']);
+const OUTSIDE_CONFIG: ReadonlySet<string> = new Set([
+  'backend-library',
+  'model-file-missing',
+  'model-file-empty',
+  'python-not-run',
+]);
 
 const EMPTY = new Uint8Array(0);
 
@@ -59,7 +73,7 @@ export async function validateModel(
   const polled = await pollModel(directory, name, options);
   const findings = new ModelFindings(polled);
   const addFaults = (faults: readonly Fault[]) => findings.add('error', faults);
-  const base = { name, findings: findings.list, polled, addFaults };
+  const base = { name, findings: findings.list, polled, addFaults, notRun: false };
   const unknown = { ...base, config: undefined, versions: [], loadError: undefined, judged: false };
   addFaults(await withMisplacedFile(polled, options.backends));
   if (!polled.recognised) return unknown;
@@ -73,6 +87,7 @@ export async function validateModel(
   let config = polled.config;
   let loadError = '';
   let judged = true;
+  let notRun = false;
   for (const version of selection.versions) {
     const checked = await validateVersion(polled, version, options, findings);
     const [first] = checked.faults;
@@ -83,10 +98,14 @@ export async function validateModel(
     if (checked.faults.some(({ rule }) => !OUTSIDE_CONFIG.has(rule))) judged = false;
     addFaults(checked.faults);
     config = checked.config;
+    notRun ||= checked.notRun;
   }
+  // A server loads such a model, as Triton does, but no request can have as many inputs as the model then wants.
+  if (loadError === '') addFaults(twiceNamed('input', config.input));
+  findings.add('warning', twiceNamed('output', config.output));
   if (polled.faults.length > 0) return unknown;
   const versions = loadError === '' ? selection.versions : [];
-  return { ...base, config, versions, loadError: loadError || undefined, judged };
+  return { ...base, config, versions, loadError: loadError || undefined, judged, notRun };
 }
 
 /** Polling cannot know the backend of a model whose file lies outside the version directory. */
@@ -105,7 +124,7 @@ async function validateVersion(
   version: string,
   options: ValidateOptions,
   findings: ModelFindings,
-): Promise<{ config: ModelConfig; faults: readonly Fault[] }> {
+): Promise<{ config: ModelConfig; faults: readonly Fault[]; notRun: boolean }> {
   const { directory } = polled;
   const prepared = await prepareLoad(polled.config, directory, version, options.host);
   const faults: Fault[] = [...prepared.faults];
@@ -115,8 +134,9 @@ async function validateVersion(
     const finished = finishConfig(config, polled.configProvided, backends);
     faults.push(...finished.faults, ...(await initFileFaults(directory, finished.config)));
     findings.add('warning', await labelDoubts(directory, finished.config));
-    return { config: finished.config, faults };
+    return { config: finished.config, faults, notRun: false };
   }
+  let notRun = false;
   try {
     const examine = await options.findExaminer(config.backend);
     const examined = await examine({
@@ -125,8 +145,9 @@ async function validateVersion(
       config,
       autoComplete: options.autoComplete,
       backendConfig: options.backendConfig(config.backend),
-      runModelCode: options.runModelCode,
+      run: options.run,
     });
+    notRun = examined.notRun ?? false;
     faults.push(...examined.faults);
     findings.add('warning', examined.doubts);
     const finished = finishConfig(examined.config, polled.configProvided || examined.provided, backends);
@@ -139,10 +160,27 @@ async function validateVersion(
       findings.add('warning', await labelDoubts(directory, config));
       faults.push(...(await examined.instanceFaults(config)), ...(await instanceFileFaults(directory, config)));
     }
+    if (faults.length === 0 && polled.faults.length === 0 && examined.start !== undefined) {
+      const started = await examined.start(config);
+      faults.push(...started.faults);
+      findings.add('warning', started.doubts);
+    }
   } catch (reason) {
     faults.push(faultOf(reason, 'model-file', ['default_model_filename']));
   }
-  return { config, faults };
+  return { config, faults, notRun };
+}
+
+/** Tensors whose name one before them has. */
+function twiceNamed(kind: 'input' | 'output', tensors: readonly { readonly name: string }[]): Fault[] {
+  return tensors.flatMap(({ name }, i): Fault[] => {
+    if (name === '' || tensors.findIndex((other) => other.name === name) === i) return [];
+    const message =
+      kind === 'input'
+        ? `two inputs are called '${name}', so that no request can be complete: a request has one input of a name`
+        : `two outputs are called '${name}', so that clients cannot ask for one of them`;
+    return [{ rule: 'tensor-name-twice', code: 'INVALID_ARG', message, path: [kind, i, 'name'] }];
+  });
 }
 
 /** Collects findings of one model; the same fault of several versions is reported once. */

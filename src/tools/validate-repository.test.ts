@@ -23,7 +23,7 @@ const OPTIONS: ValidateOptions = {
   },
   backendConfig: () => new Map(),
   findExaminer: (backend) => registry.examiner(backend),
-  runModelCode: false,
+  run: { upTo: 'nothing', completionSeconds: 0, startSeconds: 0 },
 };
 const IO = 'input { name: "I" data_type: TYPE_FP32 dims: 4 } output { name: "O" data_type: TYPE_FP32 dims: 4 }';
 const IDENTITY = `backend: "identity" max_batch_size: 4 ${IO}`;

@@ -1,12 +1,19 @@
 /** The repository checker: what a server would refuse, without a server. */
 import { compareBytes } from '../base/compare-bytes.js';
 import { TritonError } from '../base/error.js';
+import { type Fault, faultOf } from '../contract/fault.js';
 import type { Finding } from '../contract/finding.js';
 import { RULES, type RuleName } from '../contract/rule-table.js';
-import { ENSEMBLE_PLATFORM } from '../modelconfig/complete/normalize.js';
+import { ENSEMBLE_PLATFORM, instanceKind } from '../modelconfig/complete/normalize.js';
 import { cacheFaults } from '../modelconfig/rules/model.js';
 import { checkRepository, joinPath, kindOf, listModels } from '../repository/files/local.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from '../repository/load/ensemble-graph.js';
+import {
+  type AvailableResource,
+  neededResources,
+  type ReadonlyPools,
+  resourceLimits,
+} from '../repository/load/rate-limits.js';
 import { type ValidatedModel, type ValidateOptions, validateModel } from './validate-model.js';
 
 /** What was found. */
@@ -15,12 +22,14 @@ export interface ValidationReport {
   /** Names of all models, byte-wise ascending. */
   readonly models: readonly string[];
   readonly findings: readonly Finding[];
+  /** Models whose code was not run as far as a server would run it. */
+  readonly notRun: number;
   /** Every model that is there once, by name. */
   readonly judged: ReadonlyMap<string, ValidatedModel>;
 }
 
-/** Models examined at once: enough to hide the latency of files, few enough to stay well below the limit of open ones. */
-const CONCURRENCY = 8;
+/** Models examined at once when the options do not say: as many as a server loads. */
+const AT_ONCE = 4;
 
 /** Judges all repositories of one server together. */
 export async function validateRepositories(
@@ -42,31 +51,101 @@ export async function validateRepositories(
       findings.push({ severity: 'error', rule: 'repository', message, file: repository });
     }
   }
-  const names = [...places.keys()].sort(compareBytes);
+  const { names, models, failed } = await validateModels(places, options, findings);
   for (const name of names) findings.push(...nameDoubts(name, places.get(name) as string[]));
-  const models = new Map<string, ValidatedModel>();
-  const failed = new Set<string>();
-  await forEach(names, async (name) => {
-    const [first, ...others] = places.get(name) as [string, ...string[]];
-    if (others.length > 0) return;
-    const directory = joinPath(first, name);
-    try {
-      models.set(name, await validateModel(directory, name, options));
-    } catch (reason) {
-      // Whatever is wrong with one model, the others are judged.
-      const { message } = TritonError.from(reason);
-      findings.push({ severity: 'error', rule: 'model-unreadable', message, file: directory, model: name });
-      failed.add(name);
-    }
-  });
+  checkResources(models, options);
   checkEnsembles(models);
   for (const name of names) {
     const model = models.get(name);
-    if (model === undefined && failed.has(name)) continue;
-    if (model === undefined) findings.push(duplicate(name, places.get(name) as string[]));
-    else for (const finding of model.findings) findings.push(finding);
+    if (model !== undefined) findings.push(...model.findings);
+    else if (!failed.has(name)) findings.push(duplicate(name, places.get(name) as string[]));
   }
-  return { repositories, models: names, findings: gatherHostFindings(findings), judged: models };
+  const notRun = [...models.values()].filter((model) => model.notRun).length;
+  return { repositories, models: names, findings: gatherHostFindings(findings), notRun, judged: models };
+}
+
+interface Validated {
+  /** Names of all that were looked at, byte-wise ascending. */
+  readonly names: readonly string[];
+  /** By name, in its order. */
+  readonly models: Map<string, ValidatedModel>;
+  /** Names of those that could not be judged at all; the findings have them. */
+  readonly failed: ReadonlySet<string>;
+}
+
+/** Judges the models that are there once: all of them, or those of --load-model and the members of their ensembles. */
+async function validateModels(
+  places: ReadonlyMap<string, readonly string[]>,
+  options: ValidateOptions,
+  findings: Finding[],
+): Promise<Validated> {
+  const found = new Map<string, ValidatedModel>();
+  const failed = new Set<string>();
+  const asked = new Set(options.loadModels ?? places.keys());
+  for (const name of asked) {
+    if (places.has(name)) continue;
+    const message = `failed to load '${name}', failed to poll from model repository`;
+    findings.push({ severity: 'error', rule: 'load-model', message, model: name, remedy: RULES['load-model'].remedy });
+  }
+  let next = [...asked];
+  while (next.length > 0) {
+    const members = new Set<string>();
+    await forEach(next.sort(compareBytes), options.atOnce ?? AT_ONCE, async (name) => {
+      const [first, ...others] = places.get(name) ?? [];
+      if (first === undefined || others.length > 0) return;
+      const directory = joinPath(first, name);
+      try {
+        const model = await validateModel(directory, name, options);
+        found.set(name, model);
+        for (const step of model.config?.ensemble_scheduling?.step ?? []) members.add(step.model_name);
+      } catch (reason) {
+        // Whatever is wrong with one model, the others are judged.
+        const { message } = TritonError.from(reason);
+        findings.push({ severity: 'error', rule: 'model-unreadable', message, file: directory, model: name });
+        failed.add(name);
+      }
+    });
+    next = [...members].filter((name) => places.has(name) && !asked.has(name));
+    for (const name of next) asked.add(name);
+  }
+  const models = new Map([...found].sort(([a], [b]) => compareBytes(a, b)));
+  const names = [...asked].filter((name) => places.has(name)).sort(compareBytes);
+  return { names, models, failed };
+}
+
+/** Instances that could never run for want of resources; of models that exclude each other, the later name is at fault. */
+function checkResources(models: Map<string, ValidatedModel>, { rateLimit }: ValidateOptions): void {
+  if (rateLimit === undefined) return;
+  const instances: { readonly needs: ReadonlyPools }[] = [];
+  for (const [name, model] of models) {
+    const fault = resourceFault(model, instances, rateLimit);
+    if (fault === undefined) continue;
+    model.addFaults([fault]);
+    const error = new TritonError(fault.code, fault.message).toStatusText();
+    const loadError = model.versions.map((version) => `version ${version} is at UNAVAILABLE state: ${error};`).join('');
+    models.set(name, { ...model, versions: [], loadError });
+  }
+}
+
+function resourceFault(
+  { config, versions }: ValidatedModel,
+  instances: { readonly needs: ReadonlyPools }[],
+  available: readonly AvailableResource[],
+): Fault | undefined {
+  if (config === undefined || config.platform === ENSEMBLE_PLATFORM || versions.length === 0) return undefined;
+  for (const [i, group] of config.instance_group.entries()) {
+    if (group.passive || group.count < 1) continue;
+    for (const deviceId of instanceKind(group) === 'KIND_GPU' ? group.gpus : [0]) {
+      const instance = { needs: neededResources(group.rate_limiter?.resources ?? [], deviceId) };
+      try {
+        resourceLimits([...instances, instance], available);
+      } catch (reason) {
+        return faultOf(reason, 'rate-limit', ['instance_group', i, 'rate_limiter']);
+      }
+      instances.push(instance);
+    }
+  }
+  return undefined;
 }
 
 /** Rules that speak of this machine and not of a model. */
@@ -165,10 +244,10 @@ function checkEnsembles(models: ReadonlyMap<string, ValidatedModel>): void {
   for (const model of models.values()) visit(model);
 }
 
-async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEach<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < items.length) await work(items[next++] as T);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }

@@ -27,7 +27,7 @@ async function judged(config: Partial<ModelConfig>, files: Files): Promise<strin
     config: { ...emptyModelConfig(), ...config },
     autoComplete: true,
     backendConfig: new Map(),
-    runModelCode: false,
+    run: { upTo: 'nothing', completionSeconds: 0, startSeconds: 0 },
   });
   return faults.map(({ rule, message }) => `${rule}: ${message.replaceAll(`${folder}/`, '')}`).join('\n');
 }

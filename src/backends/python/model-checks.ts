@@ -1,6 +1,6 @@
 /**
- * Imports many Python models one after another, for the checker of repositories: one Python process for each interpreter,
- * which forks for each model (python/check_models.py).
+ * Runs the code of many Python models up to the end of `initialize`, for the checker of repositories: one Python process for
+ * each interpreter, which forks for each model (python/check_models.py).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -12,11 +12,20 @@ import { FromModel } from './wire/wire.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../../python/check_models.py', import.meta.url));
 
-/** A model that takes longer to be imported is given up. */
-const IMPORT_LIMIT_SECONDS = 60;
-
 /** The error of an interpreter that cannot run any model. */
 export class InterpreterError extends TritonError {}
+
+/** How a step of a model's start ended. */
+export interface CheckOutcome {
+  /** The completed configuration as JSON, '' for an unchanged one. */
+  readonly completed: string;
+  /** Why a server would refuse the model, with Triton's message. */
+  readonly error: TritonError | undefined;
+  /** The time was over, and the process was killed. */
+  readonly late: boolean;
+  /** Calls that only a server can do, and that were taken as done: `is_model_ready('m')`. */
+  readonly assumed: readonly string[];
+}
 
 interface Answer {
   readonly id?: number;
@@ -24,34 +33,44 @@ interface Answer {
   readonly text?: string;
   readonly problem?: string;
   readonly executable?: string;
+  readonly assumed?: readonly string[];
+}
+
+interface Waiting {
+  resolve(outcome: CheckOutcome): void;
+  reject(error: Error): void;
+  readonly instance: string;
 }
 
 const checkers = new Map<string, ModelChecker>();
 
 /**
- * Imports a model and lets it complete its configuration; resolves with that as JSON, '' for an unchanged one. Rejects with
- * Triton's message when the model's code fails, and with an InterpreterError when no model can be run.
+ * Imports a model, and lets it complete its configuration (mode `complete`), or initialises and finalises it (mode
+ * `serve`). `seconds` is the time that this may take, 0 for any. Rejects with an InterpreterError when no model can be run.
  */
-export function checkModel(interpreter: Interpreter, settings: ProcessSettings): Promise<string> {
+export function checkModel(
+  interpreter: Interpreter,
+  settings: ProcessSettings,
+  seconds: number,
+): Promise<CheckOutcome> {
   const key = JSON.stringify(interpreter);
   let checker = checkers.get(key);
   if (checker === undefined) {
     checker = new ModelChecker(interpreter);
     checkers.set(key, checker);
   }
-  return checker.check(settings);
+  return checker.check(settings, seconds);
 }
 
 class ModelChecker {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, { resolve(text: string): void; reject(error: Error): void; instance: string }>();
+  readonly #waiting = new Map<number, Waiting>();
   #count = 0;
   /** Why no model can be run. */
   #failure: InterpreterError | undefined;
 
   constructor({ command, args }: Interpreter) {
-    const argv = [...args, SCRIPT, String(IMPORT_LIMIT_SECONDS)];
-    this.#child = spawn(command, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child = spawn(command, [...args, SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#child.on('error', (error) =>
       this.#fail(new InterpreterError('INTERNAL', cannotStart(error, command).message)),
     );
@@ -68,13 +87,13 @@ class ModelChecker {
     this.#hold(false);
   }
 
-  check(settings: ProcessSettings): Promise<string> {
+  check(settings: ProcessSettings, seconds: number): Promise<CheckOutcome> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const id = this.#count++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, instance: settings.instance });
       this.#hold(true);
-      this.#child.stdin?.write(`${JSON.stringify({ id, settings })}\n`);
+      this.#child.stdin?.write(`${JSON.stringify({ id, seconds, settings })}\n`);
     });
   }
 
@@ -88,7 +107,7 @@ class ModelChecker {
   }
 
   #receive(line: string): void {
-    const { id, kind, text = '', problem, executable = '' } = JSON.parse(line) as Answer;
+    const { id, kind, text = '', problem, executable = '', assumed = [] } = JSON.parse(line) as Answer;
     if (problem !== undefined) {
       this.#fail(new InterpreterError('INTERNAL', needsNumpy(executable, problem)));
       return;
@@ -97,12 +116,10 @@ class ModelChecker {
     if (waiting === undefined) return;
     this.#waiting.delete(id as number);
     if (this.#waiting.size === 0) this.#hold(false);
-    if (kind === FromModel.COMPLETED) waiting.resolve(text);
-    else if (kind === FromModel.FAILED) waiting.reject(new TritonError('INTERNAL', text));
-    else if (text === 'late') {
-      const late = `the model is still being imported after ${IMPORT_LIMIT_SECONDS} s`;
-      waiting.reject(new TritonError('INTERNAL', late));
-    } else waiting.reject(notHealthy(waiting.instance));
+    const succeeded = kind === FromModel.COMPLETED || kind === FromModel.READY;
+    const error = kind === FromModel.FAILED ? new TritonError('INTERNAL', text) : notHealthy(waiting.instance);
+    const late = kind === 0 && text === 'late';
+    waiting.resolve({ completed: succeeded ? text : '', error: succeeded ? undefined : error, late, assumed });
   }
 
   #fail(failure: InterpreterError): void {

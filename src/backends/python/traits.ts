@@ -30,5 +30,6 @@ function backendInDirectory(directory: string, name: string): BackendTraits | un
     optionalInputs: true,
     settingsOf: python.name,
     load: async () => (await import('./python-backend.js')).createPythonBackend(path.dirname(codeFile)),
+    examine: async () => (await import('./examine-python.js')).examinerOf(path.dirname(codeFile)),
   };
 }

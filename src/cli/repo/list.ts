@@ -9,9 +9,9 @@ import { type ValidationReport, validateRepositories } from '../../tools/validat
 import type { Command } from '../frame/command.js';
 import { runSubcommand, type Subcommand } from '../frame/subcommand.js';
 import {
-  defaultServerFlags,
   SERVER_FLAGS,
   type ServerFlagsContext,
+  serverFlagsContext,
   validateOptions,
 } from '../validation/validate-options.js';
 
@@ -35,20 +35,23 @@ const command = (): Subcommand<Context> => ({
     }),
     ...SERVER_FLAGS,
   ],
-  context: { options: { server: defaultServerFlags(), list: { format: 'text' } } },
+  context: context(),
   run: list,
 });
 
 /** 0 when the repositories could be listed, whatever is wrong with their models; 1 when not, 2 for unusable arguments. */
 export const run: Command = (args) => runSubcommand(command(), args);
 
-async function list(
-  { server, list: { format } }: Context['options'],
-  repositories: readonly string[],
-): Promise<number> {
+function context(): Context {
+  const base = serverFlagsContext();
+  return { ...base, options: { ...base.options, list: { format: 'text' } } };
+}
+
+async function list(options: Context['options'], repositories: readonly string[]): Promise<number> {
+  const { format } = options.list;
   const copies = await localCopies(repositories);
   try {
-    const report = await validateRepositories(copies.directories, validateOptions(server));
+    const report = await validateRepositories(copies.directories, validateOptions(options));
     const models = await Promise.all([...report.judged.values()].map(describeModel));
     models.sort((a, b) => (a.name < b.name ? -1 : 1));
     process.stdout.write(copies.restore(format === 'json' ? json(models) : text(models)));

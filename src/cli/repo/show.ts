@@ -13,9 +13,9 @@ import { annotatedConfig } from '../validation/effective.js';
 import { RawJson, stringifyJson } from '../validation/raw-json.js';
 import { reportText } from '../validation/text-report.js';
 import {
-  defaultServerFlags,
   SERVER_FLAGS,
   type ServerFlagsContext,
+  serverFlagsContext,
   validateOptions,
 } from '../validation/validate-options.js';
 import { stateOf } from './list.js';
@@ -53,15 +53,21 @@ const command = (): Subcommand<Context> => ({
     }),
     ...SERVER_FLAGS,
   ],
-  context: { options: { server: defaultServerFlags(), show: { repositories: [], format: 'text' } } },
+  context: context(),
   run: show,
 });
 
-/** 0 when a server would bring the model up, 1 when not or when there is no such model, 2 for unusable arguments. */
+function context(): Context {
+  const base = serverFlagsContext();
+  return { ...base, options: { ...base.options, show: { repositories: [], format: 'text' } } };
+}
+
+/** 0 when a server would bring the model up as far as its files show, 1 when not or when there is no such model, 2 for unusable arguments. */
 export const run: Command = (args) => runSubcommand(command(), args);
 
-async function show({ server, show: flags }: Context['options'], [name = '']: readonly string[]): Promise<number> {
-  const report = await validateRepositories(flags.repositories, validateOptions(server));
+async function show(options: Context['options'], [name = '']: readonly string[]): Promise<number> {
+  const flags = options.show;
+  const report = await validateRepositories(flags.repositories, validateOptions(options));
   const model = report.judged.get(name);
   if (model === undefined) {
     process.stderr.write(`triton repo show: ${absence(name, report)}\n`);

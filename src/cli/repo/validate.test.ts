@@ -45,6 +45,7 @@ test('1 when warnings fail, and when there is nothing at that place', () => {
   assert.deepEqual(JSON.parse(out), {
     repositories: ['R/none'],
     models: 0,
+    notRun: 0,
     errors: 1,
     warnings: 0,
     findings: [{ severity: 'error', rule: 'repository', message: 'failed to stat file R/none', file: 'R/none' }],

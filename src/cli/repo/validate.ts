@@ -1,16 +1,16 @@
 /** `triton repo validate`: checks repositories without a server. */
 import { optionMaker } from '../../base/options/option.js';
 import { OptionError } from '../../base/options/option-error.js';
-import { oneOf } from '../../base/options/parse-value.js';
+import { oneOf, timeoutSeconds } from '../../base/options/parse-value.js';
 import { packageVersion } from '../../base/package.js';
 import { localCopies } from '../../repository/stores/local-copies.js';
 import { type ValidationReport, validateRepositories } from '../../tools/validate-repository.js';
 import type { Command } from '../frame/command.js';
 import { runSubcommand, type Subcommand } from '../frame/subcommand.js';
 import {
-  defaultServerFlags,
   SERVER_FLAGS,
   type ServerFlagsContext,
+  serverFlagsContext,
   validateOptions,
 } from '../validation/validate-options.js';
 
@@ -20,6 +20,7 @@ interface Flags {
   format: (typeof FORMATS)[number];
   showEffective: boolean;
   strict: boolean;
+  initializeSeconds: number;
 }
 
 interface Context extends ServerFlagsContext {
@@ -49,11 +50,16 @@ const command = (): Subcommand<Context> => ({
       into: ['validate', 'showEffective'],
     }),
     flag({ name: 'strict', help: 'Warnings fail too.', into: ['validate', 'strict'] }),
+    option({
+      name: 'initialize-timeout',
+      argument: 'seconds',
+      help: 'Seconds that initialize of a Python model may take, with the import of its code; then it is an error. 0 = no limit.',
+      parse: timeoutSeconds,
+      into: ['validate', 'initializeSeconds'],
+    }),
     ...SERVER_FLAGS,
   ],
-  context: {
-    options: { server: defaultServerFlags(), validate: { format: 'text', showEffective: false, strict: false } },
-  },
+  context: context(),
   notes: `Findings are FILE:LINE:COLUMN: SEVERITY: MESSAGE [RULE]. Exit status: 0 a server would bring every model up,
 1 it would not, 2 unusable arguments.`,
   run: validate,
@@ -62,13 +68,23 @@ const command = (): Subcommand<Context> => ({
 /** 0: a server would bring every model up. 1: it would not (or warnings with --strict). 2: unusable arguments. */
 export const run: Command = (args) => runSubcommand(command(), args);
 
-async function validate({ server, validate: flags }: Context['options'], words: readonly string[]): Promise<number> {
+function context(): Context {
+  const base = serverFlagsContext();
+  const validate: Flags = { format: 'text', showEffective: false, strict: false, initializeSeconds: 60 };
+  return { ...base, options: { ...base.options, validate } };
+}
+
+async function validate(options: Context['options'], words: readonly string[]): Promise<number> {
+  const flags = options.validate;
   if (flags.showEffective && flags.format !== 'text' && flags.format !== 'json') {
     throw new OptionError(`--show-effective goes with --format text or json, not with ${flags.format}`);
   }
   const copies = await localCopies(words);
   try {
-    const report = await validateRepositories(copies.directories, validateOptions(server));
+    const report = await validateRepositories(
+      copies.directories,
+      validateOptions(options, 'start', flags.initializeSeconds),
+    );
     process.stdout.write(copies.restore(await print(report, flags)));
     const fails = report.findings.some(({ severity }) => severity === 'error' || flags.strict);
     return fails ? 1 : 0;

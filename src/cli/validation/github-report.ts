@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Finding } from '../../contract/finding.js';
 import type { ValidationReport } from '../../tools/validate-repository.js';
 import { SourceLines } from './source-lines.js';
+import { notRunText } from './text-report.js';
 
 /**
  * Workflow commands of GitHub Actions: each finding becomes an annotation at its line. Paths are relative to the working
@@ -11,6 +12,7 @@ export async function reportGithub(report: ValidationReport): Promise<string> {
   const sources = new SourceLines();
   const lines: string[] = [];
   for (const finding of report.findings) lines.push(await annotation(finding, sources));
+  if (report.notRun > 0) lines.push(`::notice title=python-not-run::${escapeData(notRunText(report.notRun))}\n`);
   return lines.join('');
 }
 

@@ -8,9 +8,10 @@ import { stringifyJson } from './raw-json.js';
  * in the form of the endpoint v2/models/<model>/config, with what was added.
  */
 export function reportJson(report: ValidationReport, showEffective = false): string {
-  const { repositories, models, findings } = report;
+  const { repositories, models, findings, notRun } = report;
   const shown = findings.map(({ position, ...finding }) => ({ ...finding, ...position }));
   const effective = showEffective ? { effective: effectiveModels(report) } : {};
-  const content = { repositories, models: models.length, ...countFindings(findings), findings: shown, ...effective };
+  const counts = { models: models.length, notRun, ...countFindings(findings) };
+  const content = { repositories, ...counts, findings: shown, ...effective };
   return `${stringifyJson(content)}\n`;
 }

@@ -172,7 +172,7 @@ function checkSarif(log: Json): void {
   only(log, ['$schema', 'version', 'runs']);
   const [run, ...others] = log['runs'] as Json[];
   assert.ok(run !== undefined && others.length === 0);
-  only(run, ['tool', 'columnKind', 'originalUriBaseIds', 'results']);
+  only(run, ['tool', 'columnKind', 'originalUriBaseIds', 'invocations', 'results']);
   assert.ok(['utf16CodeUnits', 'unicodeCodePoints'].includes(run['columnKind'] as string));
   for (const { uri } of Object.values(run['originalUriBaseIds'] as Record<string, { uri: string }>)) {
     assert.ok(URL.canParse(uri) && uri.endsWith('/'), uri);

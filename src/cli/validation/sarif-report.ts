@@ -4,6 +4,7 @@ import type { Finding } from '../../contract/finding.js';
 import { RULES, type RuleName } from '../../contract/rule-table.js';
 import type { ValidationReport } from '../../tools/validate-repository.js';
 import { SourceLines } from './source-lines.js';
+import { notRunText } from './text-report.js';
 
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
 /** Base of relative paths: the working directory. */
@@ -20,9 +21,16 @@ export async function reportSarif(report: ValidationReport, version: string): Pr
     tool: { driver },
     columnKind: 'utf16CodeUnits',
     originalUriBaseIds: { [ROOT]: { uri: `${uriOf(process.cwd())}/` } },
+    ...(report.notRun > 0 ? { invocations: [invocation(report.notRun)] } : {}),
     results,
   };
   return `${JSON.stringify({ $schema: SCHEMA, version: '2.1.0', runs: [run] }, null, 2)}\n`;
+}
+
+/** The place for what was left out. */
+function invocation(notRun: number): unknown {
+  const note = { level: 'note', message: { text: notRunText(notRun) } };
+  return { executionSuccessful: true, toolExecutionNotifications: [note] };
 }
 
 function ruleOf(id: RuleName): unknown {

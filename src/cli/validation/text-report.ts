@@ -8,9 +8,15 @@ export async function reportText(report: ValidationReport): Promise<string> {
   const sources = new SourceLines();
   const parts: string[] = [];
   for (const finding of report.findings) parts.push(await findingText(finding, sources));
+  if (report.notRun > 0) parts.push(`note: ${notRunText(report.notRun)}\n`);
   const { errors, warnings } = countFindings(report.findings);
   parts.push(`${plural(report.models.length, 'model')}: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}\n`);
   return parts.join('');
+}
+
+/** How many models --no-run left out, in words. */
+export function notRunText(count: number): string {
+  return `the code of ${plural(count, 'model')} was not run (--no-run), so that a server may still refuse ${count === 1 ? 'it' : 'them'}`;
 }
 
 async function findingText(finding: Finding, sources: SourceLines): Promise<string> {

@@ -1,59 +1,73 @@
-/** The options of a server that decide what it makes of a repository. */
+/** The options of a server that decide what it makes of a repository, and those of the commands that judge one. */
 import { BackendRegistry } from '../../backends/registry.js';
 import { type Option, optionMaker } from '../../base/options/option.js';
 import { OptionError } from '../../base/options/option-error.js';
-import { boolean, text } from '../../base/options/parse-value.js';
-import { DEFAULT_BACKEND_DIRECTORY } from '../../repository/load/prepare-load.js';
+import { text } from '../../base/options/parse-value.js';
+import type { RunLimits } from '../../contract/file-examiner.js';
+import type { ParseState } from '../../server/options/server-option.js';
+import { defaultServerOptions, OPTION_TABLE } from '../../server/options/server-options.js';
 import type { ValidateOptions } from '../../tools/validate-model.js';
 
-/** The values of the options. */
-export interface ServerFlags {
+/** The values of the options that a server does not have. */
+export interface JudgeFlags {
   /** False with --no-run. */
   run: boolean;
   assumeBackend: readonly string[];
   /** undefined = those of this machine. */
   gpus: readonly number[] | undefined;
-  disableAutoComplete: boolean;
-  /** undefined = not given. */
-  strictModelConfig: boolean | undefined;
-  modelConfigName: string | undefined;
-  backendConfig: readonly { readonly backend: string; readonly key: string; readonly value: string }[];
-  backendDirectory: string;
-  repoagentDirectory: string | undefined;
 }
 
-/** What a command with these options reads its command line into. */
-export interface ServerFlagsContext {
-  readonly options: { readonly server: ServerFlags };
+/** What a command with these options reads its command line into: what a server reads, and what is for the judging. */
+export interface ServerFlagsContext extends ParseState {
+  readonly options: ParseState['options'] & { readonly judge: JudgeFlags };
 }
 
 /** The values that hold when an option is not given. */
-export function defaultServerFlags(): ServerFlags {
+export function serverFlagsContext(): ServerFlagsContext {
   return {
-    run: true,
-    assumeBackend: [],
-    gpus: undefined,
-    disableAutoComplete: false,
-    strictModelConfig: undefined,
-    modelConfigName: undefined,
-    backendConfig: [],
-    backendDirectory: DEFAULT_BACKEND_DIRECTORY,
-    repoagentDirectory: undefined,
+    options: { ...defaultServerOptions(), judge: { run: true, assumeBackend: [], gpus: undefined } },
+    given: new Map(),
+    traceGiven: new Set(),
+    warn: (line) => process.stderr.write(`${line}\n`),
+    late: [],
+    unsupported: [],
   };
 }
 
 const { option, flag } = optionMaker<ServerFlagsContext>();
 
-/** Options of a server that change nothing here; they are accepted so that a server's arguments can be given as they are. */
-const WITHOUT_EFFECT = ['exit-on-error', 'strict-readiness', 'model-load-retry-count', 'cache-config', 'log-verbose'];
+/** Options of a server that change what it loads. They are the server's own entries. */
+const LOADING: ReadonlySet<string> = new Set([
+  'disable-auto-complete-config',
+  'strict-model-config',
+  'model-config-name',
+  'model-control-mode',
+  'load-model',
+  'model-load-thread-count',
+  'model-completion-timeout',
+  'backend-config',
+  'backend-directory',
+  'repoagent-directory',
+  'rate-limit',
+  'rate-limit-resource',
+]);
 
-/** The entries of the commands' tables. */
+/** Entries of the server that are not taken: the commands have their own. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'help',
+  'version',
+  'model-repository',
+  'model-store',
+  'model-namespacing',
+]);
+
+/** The entries of the commands' tables. The other options of a server are read and change nothing. */
 export const SERVER_FLAGS: readonly Option<ServerFlagsContext>[] = [
   flag({
     name: 'no-run',
-    help: 'Do not import Python models: what only their code can show is not checked.',
-    set({ options: { server } }) {
-      server.run = false;
+    help: 'Do not run the code of Python models: what only their code can show is not checked.',
+    set({ options: { judge } }) {
+      judge.run = false;
     },
   }),
   option({
@@ -62,8 +76,8 @@ export const SERVER_FLAGS: readonly Option<ServerFlagsContext>[] = [
     help: 'Judge models of this backend as if it were here; may be given several times.',
     repeatable: true,
     parse: text,
-    set({ options: { server } }, name) {
-      server.assumeBackend = [...server.assumeBackend, name];
+    set({ options: { judge } }, name) {
+      judge.assumeBackend = [...judge.assumeBackend, name];
     },
   }),
   option({
@@ -72,92 +86,67 @@ export const SERVER_FLAGS: readonly Option<ServerFlagsContext>[] = [
     help: 'GPUs of the server, such as 0,1.',
     default: 'those of this machine',
     parse: parseGpus,
-    into: ['server', 'gpus'],
+    into: ['judge', 'gpus'],
   }),
-  flag({
-    name: 'disable-auto-complete-config',
-    help: 'As the server: configurations must be complete.',
-    into: ['server', 'disableAutoComplete'],
-  }),
-  option({
-    name: 'strict-model-config',
-    argument: '[value]',
-    help: 'As the server: the deprecated form of --disable-auto-complete-config.',
-    parse: (value: string) => value === '' || boolean(value),
-    into: ['server', 'strictModelConfig'],
-  }),
-  option({
-    name: 'model-config-name',
-    argument: 'name',
-    help: 'As the server: use configs/NAME.pbtxt where it exists.',
-    parse: text,
-    into: ['server', 'modelConfigName'],
-  }),
-  option({
-    name: 'backend-config',
-    argument: 'setting',
-    help: 'As the server: BACKEND,KEY=VALUE or KEY=VALUE; may be given several times.',
-    repeatable: true,
-    parse: parseBackendConfig,
-    set({ options: { server } }, setting) {
-      server.backendConfig = [...server.backendConfig, setting];
-    },
-  }),
-  option({
-    name: 'backend-directory',
-    argument: 'path',
-    help: 'As the server: Python backends are there.',
-    parse: text,
-    into: ['server', 'backendDirectory'],
-  }),
-  option({
-    name: 'repoagent-directory',
-    argument: 'path',
-    help: 'As the server: named in messages.',
-    parse: text,
-    into: ['server', 'repoagentDirectory'],
-  }),
-  ...WITHOUT_EFFECT.map((name) =>
-    option({ name, argument: 'value', hidden: true, help: 'Accepted without effect.', parse: text, set() {} }),
-  ),
+  ...OPTION_TABLE.filter(({ name }) => !LEFT_OUT.has(name)).map((entry) => ofServer(entry)),
 ];
 
-/** What the validator is to assume of the server that the options describe. */
-export function validateOptions(flags: ServerFlags): ValidateOptions {
+/** An entry of the server's table, with what the server does around it. */
+function ofServer(entry: (typeof OPTION_TABLE)[number]): Option<ServerFlagsContext> {
+  const { group: _, ...rest } = entry;
+  return {
+    ...rest,
+    help: `As the server: ${entry.help}`,
+    ...(LOADING.has(entry.name) ? {} : { hidden: true }),
+    take(given, context) {
+      context.given.set(entry.name, given.value);
+      entry.take(given, context);
+      const [refusal] = context.late;
+      if (refusal !== undefined) throw new OptionError(refusal);
+    },
+  };
+}
+
+/** What the validator is to assume of the server that the options describe; `run`: how far models are run without --no-run. */
+export function validateOptions(
+  { judge, models, backends: settings, devices }: ServerFlagsContext['options'],
+  upTo: RunLimits['upTo'] = 'completion',
+  startSeconds = 0,
+): ValidateOptions {
+  if (models.loadModels.length > 0 && models.controlMode !== 'explicit') {
+    throw new OptionError('--load-model needs --model-control-mode=explicit');
+  }
   // Every other one is reported as missing, as a server would. Backends that are Python models are found by the server's
-  // own rule; what their code would complete is not known here.
-  const registry = new BackendRegistry(flags.backendDirectory);
+  // own rule.
+  const registry = new BackendRegistry(settings.directory);
   const backends = registry.catalogue;
-  const assumed = new Set(flags.assumeBackend);
+  const assumed = new Set(judge.assumeBackend);
+  const chosen = models.loadModels.length > 0 && !models.loadModels.includes('*');
   return {
     backends,
-    autoComplete: !(flags.disableAutoComplete || flags.strictModelConfig === true),
-    ...(flags.modelConfigName === undefined ? {} : { configName: flags.modelConfigName }),
-    ...(flags.repoagentDirectory === undefined ? {} : { repoAgentDirectory: flags.repoagentDirectory }),
+    autoComplete: models.autoComplete,
+    ...(models.configName === '' ? {} : { configName: models.configName }),
+    repoAgentDirectory: settings.repoagentDirectory,
     host: {
       backends,
-      gpus: flags.gpus ?? registry.gpus(),
+      gpus: judge.gpus ?? registry.gpus(),
       hasBackend: (name) => assumed.has(name) || registry.traits(name) !== undefined,
       supportsOptionalInputs: (name) => registry.traits(name)?.optionalInputs ?? false,
-      backendDirectory: flags.backendDirectory,
+      backendDirectory: settings.directory,
     },
     // Settings of one backend win over those for all; later ones over earlier ones.
     backendConfig: (backend) =>
       new Map(
-        ['', backend].flatMap((scope) =>
-          flags.backendConfig
-            .filter((setting) => setting.backend === scope)
-            .map(({ key, value }) => [key, value] as const),
+        ['', registry.traits(backend)?.settingsOf ?? '', backend].flatMap((scope) =>
+          settings.config.filter((setting) => setting.backend === scope).map(({ key, value }) => [key, value] as const),
         ),
       ),
     findExaminer: (backend) => registry.examiner(backend),
-    runModelCode: flags.run,
+    run: { upTo: judge.run ? upTo : 'nothing', completionSeconds: models.completionSeconds, startSeconds },
+    atOnce: models.loadThreadCount,
+    ...(chosen ? { loadModels: models.loadModels } : {}),
+    ...(devices.rateLimit ? { rateLimit: devices.rateLimitResources } : {}),
   };
-}
-
-function parseBackendConfig(setting: string): ServerFlags['backendConfig'][number] {
-  const [, backend = '', key = '', value = ''] = /^(?:([^,=]*),)?([^=]*)=?(.*)$/s.exec(setting) ?? [];
-  return { backend, key, value };
 }
 
 function parseGpus(ids: string): readonly number[] {

@@ -1,8 +1,8 @@
 import type { Log } from '../../base/log.js';
 import type { BackendCatalogue } from '../../contract/backend-traits.js';
+import type { AvailableResource } from '../../repository/load/rate-limits.js';
 import type { CacheSetting } from '../cache/create-cache.js';
 import type { RequestMemory } from '../request/request-memory.js';
-import type { AvailableResource } from '../schedule/rate-limiter.js';
 import type { LatencyOptions } from '../statistics/latencies.js';
 
 /** When models are loaded and unloaded. */

@@ -11,7 +11,8 @@ import {
 import { VirtualClock } from '../../../test/support/engine/virtual-clock.js';
 import { silentLog } from '../../base/log.js';
 import type { InferenceResponse } from '../../contract/request.js';
-import { type AvailableResource, type LimitedInstance, type LimitedSpec, RateLimiter } from './rate-limiter.js';
+import type { AvailableResource } from '../../repository/load/rate-limits.js';
+import { type LimitedInstance, type LimitedSpec, RateLimiter } from './rate-limiter.js';
 
 const config = (name: string, limiter: string, more = '') => `name: "${name}" backend: "gated" max_batch_size: 8
   input { name: "IN" data_type: TYPE_INT32 dims: [1] } output { name: "OUT" data_type: TYPE_INT32 dims: [1] }

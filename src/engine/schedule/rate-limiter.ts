@@ -1,21 +1,16 @@
 import { type Clock, SYSTEM_CLOCK } from '../../base/clock.js';
-import { invalidArg } from '../../base/error.js';
 import type { Log } from '../../base/log.js';
-
-/** What one execution of an instance uses up while it runs (`rate_limiter.resources` of its instance group). */
-export interface NeededResource {
-  readonly name: string;
-  /** True: one pool for all devices; false: one for each device. */
-  readonly global: boolean;
-  readonly count: number;
-}
-
-/** A `--rate-limit-resource`: how much there is. `device` -1 = of every device. */
-export interface AvailableResource {
-  readonly name: string;
-  readonly count: number;
-  readonly device: number;
-}
+import {
+  type AvailableResource,
+  GLOBAL,
+  type NeededResource,
+  neededResources,
+  type Pools,
+  poolOf,
+  type ReadonlyPools,
+  resourceLimits,
+  sortedPools,
+} from '../../repository/load/rate-limits.js';
 
 /** An instance as the limiter sees it. */
 export interface LimitedSpec {
@@ -24,12 +19,6 @@ export interface LimitedSpec {
   /** 0 counts as 1. An instance with priority 2 runs half as often as one with 1. */
   readonly priority: number;
 }
-
-const GLOBAL = -2;
-const EVERY_DEVICE = -1;
-
-/** Counts by device (GLOBAL for those that all share), then by name. */
-type Pools = Map<number, Map<string, number>>;
 
 /**
  * Decides which instance may execute next when they compete for resources (the option
@@ -63,7 +52,7 @@ export class RateLimiter {
     const instance = new LimitedInstance(this, spec);
     this.#instances.add(instance);
     try {
-      this.#limits = this.#computeLimits();
+      this.#limits = resourceLimits(this.#instances, this.#explicit);
     } catch (reason) {
       this.remove(instance);
       throw reason;
@@ -75,7 +64,7 @@ export class RateLimiter {
   /** Takes an instance out that executes nothing any more. */
   remove(instance: LimitedInstance): void {
     if (!this.#instances.delete(instance)) return;
-    this.#limits = this.#computeLimits();
+    this.#limits = resourceLimits(this.#instances, this.#explicit);
     this.#grantSoon();
   }
 
@@ -130,53 +119,12 @@ export class RateLimiter {
     return true;
   }
 
-  #computeLimits(): Pools {
-    const limits: Pools = new Map();
-    for (const { needs } of this.#instances) {
-      for (const [device, counts] of needs) {
-        for (const [name, count] of counts) {
-          const most = Math.max(limits.get(device)?.get(name) ?? 0, count);
-          poolOf(limits, device).set(name, most);
-        }
-      }
-    }
-    if (this.#explicit.length > 0) this.#applyExplicit(limits);
-    for (const [device, counts] of sorted(limits)) {
-      for (const [name] of sorted(counts)) {
-        if (device === GLOBAL || limits.get(GLOBAL)?.has(name) !== true) continue;
-        throw invalidArg(
-          `Resource "${name}" is present as both global and device-specific resource in the model configuration.`,
-        );
-      }
-    }
-    return limits;
-  }
-
-  #applyExplicit(limits: Pools): void {
-    for (const [device, counts] of sorted(limits)) {
-      for (const [name, needed] of sorted(counts)) {
-        let available = 0;
-        for (const given of this.#explicit) {
-          const applies = device === GLOBAL || given.device === device || given.device === EVERY_DEVICE;
-          if (given.name === name && applies) available = Math.max(available, given.count);
-        }
-        if (available < needed) {
-          throw invalidArg(
-            `Resource count for "${name}" is limited to ${available} which will prevent scheduling of one or more ` +
-              `model instances, the minimum required count is ${needed}`,
-          );
-        }
-        counts.set(name, available);
-      }
-    }
-  }
-
   #logLimits(): void {
     let text = '\nMax Resource Map===>\n';
-    for (const [device, counts] of sorted(this.#limits)) {
+    for (const [device, counts] of sortedPools(this.#limits)) {
       if (counts.size === 0) continue;
       text += `\tDevice: ${device === GLOBAL ? 'GLOBAL' : device}\n`;
-      for (const [name, count] of sorted(counts)) text += `\t\tResource: ${name}\t Count: ${count}\n`;
+      for (const [name, count] of sortedPools(counts)) text += `\t\tResource: ${name}\t Count: ${count}\n`;
     }
     this.#log.verbose(1, text);
   }
@@ -185,7 +133,7 @@ export class RateLimiter {
 /** One instance in the limiter. It executes one batch at a time. */
 export class LimitedInstance {
   /** What an execution needs, by device. */
-  readonly needs: Pools = new Map();
+  readonly needs: ReadonlyPools;
   readonly #limiter: RateLimiter;
   readonly #priority: number;
   #executions = 0;
@@ -194,7 +142,7 @@ export class LimitedInstance {
   constructor(limiter: RateLimiter, { deviceId, resources, priority }: LimitedSpec) {
     this.#limiter = limiter;
     this.#priority = Math.max(priority, 1);
-    for (const { name, global, count } of resources) poolOf(this.needs, global ? GLOBAL : deviceId).set(name, count);
+    this.needs = neededResources(resources, deviceId);
   }
 
   /** Executions so far times priority: the smallest goes first. */
@@ -232,20 +180,7 @@ export class LimitedInstance {
   }
 }
 
-function poolOf(pools: Pools, device: number): Map<string, number> {
-  let pool = pools.get(device);
-  if (pool === undefined) {
-    pool = new Map();
-    pools.set(device, pool);
-  }
-  return pool;
-}
-
 function addTo(pools: Pools, device: number, name: string, count: number): void {
   const pool = poolOf(pools, device);
   pool.set(name, (pool.get(name) ?? 0) + count);
-}
-
-function sorted<K extends number | string, V>(map: ReadonlyMap<K, V>): [K, V][] {
-  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -88,6 +88,12 @@ export function instanceName(group: ModelInstanceGroup, index: number): string {
   return `${group.name}_${index}`;
 }
 
+/** The kind of a normalised group's instances, by name. */
+export function instanceKind({ kind }: ModelInstanceGroup): 'KIND_CPU' | 'KIND_GPU' | 'KIND_MODEL' {
+  if (kind === InstanceKind.values.KIND_GPU) return 'KIND_GPU';
+  return kind === InstanceKind.values.KIND_MODEL ? 'KIND_MODEL' : 'KIND_CPU';
+}
+
 /** Most instances that a version of a model may have. */
 export const MAX_INSTANCES = 1024;
 

@@ -1,8 +1,8 @@
 import { TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
 import type { BackendInstance, BackendModel, InstanceSpec } from '../../../contract/backend.js';
-import { instanceName } from '../../../modelconfig/complete/normalize.js';
-import { InstanceKind, type ModelConfig, type ModelInstanceGroup } from '../../../protocol/proto/model-config.js';
+import { instanceKind, instanceName } from '../../../modelconfig/complete/normalize.js';
+import type { ModelConfig } from '../../../protocol/proto/model-config.js';
 import { InstanceRunner } from '../../schedule/instance-runner.js';
 import type { LimitedInstance, LimitedSpec, RateLimiter } from '../../schedule/rate-limiter.js';
 import type { ModelStatistics } from '../../statistics/model-statistics.js';
@@ -39,7 +39,7 @@ export interface InstanceContext {
 /** The instances of a completed configuration, in its order; each may use `threads` threads. */
 export function planInstances(config: ModelConfig, threads: number): PlannedInstance[] {
   return config.instance_group.flatMap((group) => {
-    const kind = kindOf(group);
+    const kind = instanceKind(group);
     const limiter = group.rate_limiter;
     return (kind === 'KIND_GPU' ? group.gpus : [0]).flatMap((deviceId) => {
       const signature = JSON.stringify([{ ...group, name: '', count: 0 }, deviceId], plainBigint);
@@ -127,11 +127,6 @@ async function register(
     await instance.close();
     throw reason;
   }
-}
-
-function kindOf({ kind }: ModelInstanceGroup): InstanceSpec['kind'] {
-  if (kind === InstanceKind.values.KIND_GPU) return 'KIND_GPU';
-  return kind === InstanceKind.values.KIND_MODEL ? 'KIND_MODEL' : 'KIND_CPU';
 }
 
 function plainBigint(_key: string, value: unknown): unknown {
