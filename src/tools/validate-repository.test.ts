@@ -195,6 +195,64 @@ const CASES: readonly (readonly [name: string, files: Record<string, string>, ..
   ],
 ];
 
+/** Two tensors of one name. */
+const TWICE = 'input { name: "I" data_type: TYPE_FP32 dims: 4 }';
+
+test('two inputs of one name are an error, two outputs a warning', async () => {
+  assert.deepEqual(
+    await findings({
+      'm/config.pbtxt': `${IDENTITY} ${TWICE}`,
+      'm/1/': '',
+      'n/config.pbtxt': `${IDENTITY} ${TWICE.replace('input', 'output').replace('"I"', '"O"')}`,
+      'n/1/': '',
+    }),
+    [
+      "error m: two inputs are called 'I', so that no request can be complete: a request has one input of a name",
+      "warning n: two outputs are called 'O', so that clients cannot ask for one of them",
+    ],
+  );
+});
+
+const resource = (name: string, count: number, global = false) =>
+  `${IDENTITY} instance_group { kind: KIND_CPU count: 2 rate_limiter { resources { name: "${name}" count: ${count} global: ${global} } } }`;
+
+test('with the rate limiter, resources that are missing and such as exclude each other are errors', async () => {
+  const files = {
+    'a/config.pbtxt': resource('R', 4),
+    'a/1/': '',
+    'b/config.pbtxt': resource('R', 2),
+    'b/1/': '',
+    'c/config.pbtxt': resource('R', 1, true),
+    'c/1/': '',
+    'e/config.pbtxt': `platform: "ensemble" ${IO} ensemble_scheduling { step { model_name: "a" model_version: -1 input_map { key: "I" value: "I" } output_map { key: "O" value: "O" } } }`,
+    'e/1/': '',
+  };
+  assert.deepEqual(await findings(files), []);
+  const limited = await findings(files, { rateLimit: [{ name: 'R', count: 3, device: -1 }] });
+  assert.equal(
+    limited[0],
+    'error a: Resource count for "R" is limited to 3 which will prevent scheduling of one or more model instances, the minimum required count is 4',
+  );
+  assert.equal(
+    limited[1],
+    'error c: Resource "R" is present as both global and device-specific resource in the model configuration.',
+  );
+  assert.match(limited[2] ?? '', /^error e: ensemble 'e' depends on 'a' which has no loaded version/);
+  const unlimited = await findings(files, { rateLimit: [] });
+  assert.ok(!unlimited.some((finding) => finding.startsWith('error a:')));
+});
+
+test('--load-model: those models and the members of their ensembles are judged', async () => {
+  const broken = { 'x/config.pbtxt': 'backend: "none"', 'x/1/': '' };
+  const ensemble = `platform: "ensemble" ${IO} ensemble_scheduling { step { model_name: "x" model_version: -1 input_map { key: "I" value: "I" } output_map { key: "O" value: "O" } } }`;
+  const files = { ...broken, 'e/config.pbtxt': ensemble, 'e/1/': '', 'm/config.pbtxt': IDENTITY, 'm/1/': '' };
+  assert.deepEqual(await findings(files, { loadModels: ['m', 'absent'] }), [
+    "error absent: failed to load 'absent', failed to poll from model repository",
+  ]);
+  const found = await findings(files, { loadModels: ['e'] });
+  assert.ok(found.some((finding) => finding.startsWith('error x:')));
+});
+
 for (const [name, files, ...expected] of CASES) {
   test(name, async () => assert.deepEqual(await findings(files), expected));
 }
