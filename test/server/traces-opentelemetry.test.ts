@@ -214,10 +214,10 @@ test('bad settings are refused at the start', () => {
   assert.equal(resolve(), 'serve');
   assert.equal(
     resolve('opentelemetry,url=http://'),
-    'error: --trace-config=opentelemetry,url=http://: not an address; give one like http://localhost:4318/v1/traces',
+    "triton serve: --trace-config=opentelemetry,url=http://: not an address; give one like http://localhost:4318/v1/traces. Run 'triton serve --help' for details.",
   );
   assert.equal(
     resolve('opentelemetry,bsp_schedule_delay=x'),
-    'Bad option: "--trace-config opentelemetry,bsp_schedule_delay".\nInvalid option value. Got x\n',
+    'Bad option: "--trace-config opentelemetry,bsp_schedule_delay".\nInvalid option value. Got x\n\nRun \'triton serve --help\' for details.',
   );
 });
