@@ -1,6 +1,5 @@
 /** What the steps of an ensemble take and what it puts out, from the tensors that have come so far. */
 import type { Tensor } from '../../protocol/tensor.js';
-import { adaptBatch } from './adapt-batch.js';
 import type { EnsembleOutput, EnsemblePlan, StepPlan } from './ensemble-plan.js';
 import { EMPTY, type Frame } from './frame.js';
 import type { Member } from './member.js';
@@ -40,4 +39,26 @@ export function outputsOf(run: RunMembers, outputs: readonly EnsembleOutput[], f
 function batches({ plan, members }: RunMembers, tensor: number): boolean {
   const producer = plan.producers[tensor];
   return producer === undefined ? plan.batches : (members[producer.index]?.maxBatchSize ?? 0) > 0;
+}
+
+/**
+ * The shape under which a tensor is handed from one model to another when just one of them batches.
+ * `dims`: what the receiver's configuration says, without a batch dimension.
+ */
+function adaptBatch(
+  shape: readonly number[],
+  dims: readonly number[],
+  senderBatches: boolean,
+  receiverBatches: boolean,
+): readonly number[] {
+  if (senderBatches === receiverBatches) return shape;
+  // A sender without batches may have made the batch dimension itself; otherwise its tensor is a batch of one.
+  if (receiverBatches) return matches(shape, dims) ? [1, ...shape] : shape;
+  return !matches(shape, dims) && shape[0] === 1 ? shape.slice(1) : shape;
+}
+
+function matches(shape: readonly number[], dims: readonly number[]): boolean {
+  if (shape.length !== dims.length) return false;
+  for (let i = 0; i < dims.length; i++) if (dims[i] !== -1 && dims[i] !== shape[i]) return false;
+  return true;
 }

@@ -4,7 +4,6 @@ import type { ModelPlan } from '../../modelconfig/plan/model-plan.js';
 import { formatShape } from '../../protocol/datatype.js';
 import { requestPrefix } from '../../protocol/infer/request-prefix.js';
 import type { Tensor } from '../../protocol/tensor.js';
-import { logOutput } from './response-log.js';
 import type { ValidatedRequest } from './validate-request.js';
 
 /** Where a request is on its way. */
@@ -104,4 +103,9 @@ function description(
     `timeout (us): ${timeoutMicroseconds}\noriginal inputs:\n${lines.join('')}override inputs:\ninputs:\n${lines.join('')}` +
     `original requested outputs:\n${wanted(request.requestedOutputs)}requested outputs:\n${wanted([...requestedOutputs].sort())}`
   );
+}
+
+/** Reports one output of a response. */
+function logOutput(log: Log, { name, datatype, shape }: Tensor): void {
+  log.verbose(1, `add response output: output: ${name}, type: ${datatype}, shape: ${formatShape(shape)}`);
 }

@@ -1,9 +1,9 @@
 import type { InferenceEngine, ModelMetrics } from '../../contract/engine.js';
+import type { CustomFamily, CustomSeries, MetricKind } from '../../contract/metrics.js';
 import { FIRST_RESPONSE_FAMILY } from '../../engine/statistics/latencies.js';
 import type { ModelConfig } from '../../protocol/proto/model-config.js';
 import type { MetricsOptions } from '../options/metrics-options.js';
-import { customFamilies } from './custom-families.js';
-import { familyText, histogramSeries, labelText, type Sample, summarySeries } from './exposition.js';
+import { familyText, formatValue, histogramSeries, labelText, type Sample, summarySeries } from './exposition.js';
 import { MachineGauges } from './machine-gauges.js';
 import { COUNTERS, GAUGES, type LoadedCounters, type ModelFamily, SUMMARIES } from './model-families.js';
 
@@ -165,4 +165,23 @@ function modelLabels({ name, namespace, version }: ModelMetrics, config?: ModelC
   const labels: Record<string, string> = { model: name, ...(namespace === undefined ? {} : { namespace }), version };
   for (const [tag, value] of config?.metric_tags ?? []) labels[`_${tag}`] = value;
   return labels;
+}
+
+/** The families of a kind that models made, in the text format; those without series are left out. */
+function customFamilies(families: readonly CustomFamily[], wanted: MetricKind): string {
+  let text = '';
+  for (const { name, description, kind, series } of families) {
+    if (kind !== wanted || series.length === 0) continue;
+    // A line break in a description would end the comment and break the format.
+    if (description !== '') text += `# HELP ${name} ${description.replaceAll('\n', '\\n')}\n`;
+    text += `# TYPE ${name} ${kind.toLowerCase()}\n`;
+    for (const one of series) text += seriesText(name, one);
+  }
+  return text;
+}
+
+function seriesText(name: string, { labels, value, bounds, counts }: CustomSeries): string {
+  const own = labelText(labels);
+  if (bounds === undefined) return `${name}${own} ${formatValue(value)}\n`;
+  return histogramSeries(name, own, { bounds, counts, sum: value });
 }

@@ -1,17 +1,28 @@
 import type { Duplex } from 'node:stream';
+import type { ByteBudget } from '../byte-budget.js';
 import { Http2Connection } from '../http2/connection.js';
 import type { Http2ServerStream, Http2StreamListener } from '../http2/http2-api.js';
-import { resolveHttp2Options } from '../http2/http2-options.js';
+import { type Http2Options, resolveHttp2Options } from '../http2/http2-options.js';
 import { Call, type CallContext } from './call.js';
 import { type CallHead, callHead } from './call-head.js';
 import type { GrpcConnection, GrpcMethod } from './grpc-api.js';
-import type { GrpcServerOptions } from './grpc-options.js';
 import { PlainAnswer } from './plain-answer.js';
 import { ResponseHeaders } from './response-headers.js';
 import { Status } from './status.js';
 
 export type { GrpcCall, GrpcCompressionLevel, GrpcConnection, GrpcMethod, GrpcStreamListener } from './grpc-api.js';
-export type { GrpcServerOptions } from './grpc-options.js';
+
+/** Limits and choices of a gRPC connection. */
+export interface GrpcServerOptions extends Http2Options {
+  /** Largest message accepted, in bytes. Default 2147483647. */
+  readonly maxReceiveMessageSize?: number;
+  /** Largest message accepted that comes compressed, in bytes after decompression. Default: maxReceiveMessageSize. */
+  readonly maxInflatedMessageSize?: number;
+  /** Counts the bytes of requests that are held, in the whole process; undefined = nothing does. */
+  readonly requestBudget?: ByteBudget | undefined;
+  /** Called with what a handler threw; the call ends with UNKNOWN. */
+  readonly onHandlerError?: (error: unknown) => void;
+}
 
 /** Serves gRPC over HTTP/2 (prior knowledge or ALPN) on a connected stream (a plain or a TLS socket). */
 export function serveGrpc(

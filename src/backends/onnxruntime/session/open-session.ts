@@ -12,11 +12,18 @@ import {
   type OrtTensor,
   type OrtValueInfo,
 } from './ort-binding.js';
-import { ortError } from './ort-error.js';
 import { fromOrtTensor, toOrtTensor } from './ort-tensors.js';
 
 /** Files of models with stored values that requests may replace are read whole; larger ones are not rewritten. */
 export const MAX_REWRITTEN_BYTES = 512 * 2 ** 20;
+
+/** Codes of the runtime by the phrases of its messages: the binding hands the text on without the code. */
+const CODES: readonly (readonly [phrase: RegExp, code: number])[] = [
+  [/Protobuf parsing failed/, 7],
+  [/This is an invalid model/, 10],
+  [/Could not find an implementation/, 9],
+  [/Invalid output name/, 2],
+];
 
 /** What to open. Plain data: it travels to worker threads. */
 export interface OpenRequest {
@@ -109,4 +116,12 @@ export class OpenSession {
   dispose(): void {
     this.#session.dispose();
   }
+}
+
+/** An error of the runtime in Triton's words: INTERNAL `onnx runtime error <code>: <text>`. */
+function ortError(reason: unknown): TritonError {
+  if (reason instanceof TritonError) return reason;
+  const text = reason instanceof Error ? reason.message : String(reason);
+  const code = CODES.find(([phrase]) => phrase.test(text))?.[1] ?? 1;
+  return new TritonError('INTERNAL', `onnx runtime error ${code}: ${text}`, { cause: reason });
 }
