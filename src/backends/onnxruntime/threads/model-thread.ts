@@ -2,17 +2,10 @@ import { Worker } from 'node:worker_threads';
 import '../session/ort-telemetry.js';
 import { nowNs } from '../../../base/clock.js';
 import { TritonError } from '../../../base/error.js';
-import { hindersExit } from '../../../base/process-end.js';
 import type { Tensor } from '../../../protocol/tensor.js';
 import type { OpenRequest, RunResult, SessionInfo } from '../session/open-session.js';
+import { enterNative } from './native-activity.js';
 import type { FromThread, ToThread } from './worker-messages.js';
-
-/**
- * How many threads are inside native code that must not be interrupted: ending the process or a worker thread in the
- * ordinary way meanwhile aborts the whole process, so the way out asks here first.
- */
-let inNative = 0;
-hindersExit(() => inNative > 0);
 
 interface Pending {
   resolve(answer: never): void;
@@ -21,7 +14,7 @@ interface Pending {
 
 /**
  * The main thread's handle on a worker thread that holds sessions. What it is sent is done in order. It is never
- * terminated: that aborts the process while the runtime is at work (`inNative`). When the thread dies, for want
+ * terminated: that aborts the process while the runtime is at work (`native-activity.ts`). When the thread dies, for want
  * of memory say, everything that it was sent fails and `alive` is false from there on; nobody else is concerned.
  */
 export class ModelThread {
@@ -166,15 +159,4 @@ export class ModelThread {
     this.#leaveNative?.();
     this.#leaveNative = undefined;
   }
-}
-
-/** Counts one thread in; the returned function counts it out (once). */
-function enterNative(): () => void {
-  inNative++;
-  let left = false;
-  return () => {
-    if (left) return;
-    left = true;
-    inNative--;
-  };
 }
