@@ -16,8 +16,8 @@ const TABLE = {
     remedy: 'Name the directory that holds the directories of the models.',
   },
   'repository-is-model': {
-    about: 'A repository holds directories of models, it is not one itself.',
-    remedy: 'Name the directory above it.',
+    about: 'A repository holds directories of models; it is not one of them, nor a directory above repositories.',
+    remedy: 'Name the directory that holds the directories of the models.',
   },
   'load-model': {
     about: 'The models of --load-model are there.',

@@ -1,5 +1,6 @@
 import { TritonError } from '../base/error.js';
 import { RequestMemory } from '../engine/request/request-memory.js';
+import { isEmptyRepository, repositoryHint } from '../repository/files/repository-help.js';
 import { ByteBudget } from '../transport/byte-budget.js';
 import { Admission } from './context/admission.js';
 import { LogSettingsStore } from './context/log-settings.js';
@@ -15,7 +16,6 @@ import { ServerMetrics } from './metrics/server-metrics.js';
 import { GRPC_MAX_MESSAGE_BYTES } from './options/grpc-options.js';
 import type { ServerOptions } from './options/server-options.js';
 import { ServerSharedMemory } from './shared-memory/regions.js';
-import { isEmptyRepository, repositoryHint } from './start/repository-help.js';
 import { startEngine } from './start/start-engine.js';
 import { logEngineTables, logOptionNotes, logOptionTable } from './start/startup-tables.js';
 import { CountDown, finishSequences, type StoppingEndpoints, stopEndpoints, stopEngine } from './stop/shutdown.js';
@@ -155,7 +155,9 @@ async function handleStartError(
   request: StopRequest | undefined,
 ): Promise<void> {
   const error = engine.startError as TritonError;
-  const hints = options.models.repositories.map(repositoryHint).filter((hint) => hint !== undefined);
+  const hints = options.models.repositories
+    .map((repository) => repositoryHint(repository))
+    .filter((hint) => hint !== undefined);
   const hint = hints.length === 0 ? '' : `. ${hints.join(' ')}`;
   if (!options.models.exitOnError) {
     log.error(error.toStatusText());

@@ -350,3 +350,22 @@ test('remedies name what is there: a file outside the version directory, a near 
   const [warm] = report.findings.filter(({ model }) => model === 'warm');
   assert.deepEqual(warm?.position, { line: 2, column: 40 });
 });
+
+test('a directory that is a model, or lies above the repository, is named, and nobody is advised to change its files', async () => {
+  const above = await repository({ 'm/simple/config.pbtxt': 'backend: "identity"', 'm/simple/1/model.onnx': '' });
+  for (const [wrong, meant] of [
+    [path.join(above, 'm/simple'), path.join(above, 'm')],
+    [above, path.join(above, 'm')],
+  ] as const) {
+    const report = await validateRepositories([wrong], OPTIONS);
+    const named = report.findings.filter(({ rule }) => rule === 'repository-is-model');
+    assert.equal(named.length, 1);
+    assert.ok(named[0]!.message.endsWith(`triton repo validate ${meant}`), named[0]!.message);
+    const others = report.findings.filter(({ rule }) => rule !== 'repository-is-model');
+    assert.ok(others.length > 0);
+    assert.deepEqual(
+      others.filter(({ remedy }) => remedy !== undefined),
+      [],
+    );
+  }
+});

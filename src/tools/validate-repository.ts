@@ -6,7 +6,8 @@ import type { Finding } from '../contract/finding.js';
 import { RULES, type RuleName } from '../contract/rule-table.js';
 import { ENSEMBLE_PLATFORM, instanceKind } from '../modelconfig/complete/normalize.js';
 import { cacheFaults } from '../modelconfig/rules/model.js';
-import { checkRepository, joinPath, kindOf, listModels } from '../repository/files/local.js';
+import { checkRepository, joinPath, listModels } from '../repository/files/local.js';
+import { repositoryHint } from '../repository/files/repository-help.js';
 import { checkEnsembleGraph, isDecoupled, type Member } from '../repository/load/ensemble-graph.js';
 import {
   type AvailableResource,
@@ -39,13 +40,15 @@ export async function validateRepositories(
   const repositories = [...new Set(directories)].sort(compareBytes);
   const findings: Finding[] = [];
   const places = new Map<string, string[]>();
+  /** Repositories in whose place another directory was probably meant. */
+  const mistaken = new Set<string>();
   for (const repository of repositories) {
     try {
       await checkRepository(repository);
       for (const name of await listModels(repository)) {
         places.set(name, [...(places.get(name) ?? []), repository]);
       }
-      await checkPlace(repository, findings);
+      if (checkPlace(repository, findings)) mistaken.add(repository);
     } catch (reason) {
       const { message } = TritonError.from(reason);
       findings.push({ severity: 'error', rule: 'repository', message, file: repository });
@@ -57,8 +60,11 @@ export async function validateRepositories(
   checkEnsembles(models);
   for (const name of names) {
     const model = models.get(name);
-    if (model !== undefined) findings.push(...model.findings);
-    else if (!failed.has(name)) findings.push(duplicate(name, places.get(name) as string[]));
+    if (model !== undefined) {
+      // What is wrong with such a "model" is that it is none: advice to change its files would do harm.
+      const isModel = !places.get(name)?.some((repository) => mistaken.has(repository));
+      findings.push(...(isModel ? model.findings : model.findings.map(({ remedy: _, ...finding }) => finding)));
+    } else if (!failed.has(name)) findings.push(duplicate(name, places.get(name) as string[]));
   }
   const notRun = [...models.values()].filter((model) => model.notRun).length;
   return { repositories, models: names, findings: gatherHostFindings(findings), notRun, judged: models };
@@ -196,16 +202,12 @@ function duplicate(name: string, repositories: readonly string[]): Finding {
 }
 
 /** The most common mistake: the directory of one model, or of one version, where the repository was meant. */
-async function checkPlace(repository: string, findings: Finding[]): Promise<void> {
-  const isModel = (await kindOf(joinPath(repository, 'config.pbtxt'))) === 'file';
-  if (!isModel) return;
-  findings.push({
-    severity: 'warning',
-    rule: 'repository-is-model',
-    message: `'${repository}' looks like the directory of one model: it holds a config.pbtxt`,
-    file: repository,
-    remedy: 'Name the directory above it.',
-  });
+function checkPlace(repository: string, findings: Finding[]): boolean {
+  const message = repositoryHint(repository, (directory) => `triton repo validate ${directory}`);
+  if (message === undefined) return false;
+  const rule = 'repository-is-model';
+  findings.push({ severity: 'warning', rule, message, file: repository, remedy: RULES[rule].remedy });
+  return true;
 }
 
 /** Ensembles need their members; one that is invalid makes those that use it invalid, so members go first. */

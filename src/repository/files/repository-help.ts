@@ -4,20 +4,24 @@ import path from 'node:path';
 /**
  * A second sentence for a repository path that is probably not the one that was meant: nothing there, a file, one
  * model's directory, a version's directory, or a directory above repositories. Undefined when the path looks like a repository.
+ * `named`: how the user names the directory that was probably meant.
  */
-export function repositoryHint(repository: string): string | undefined {
+export function repositoryHint(
+  repository: string,
+  named: (directory: string) => string = (directory) => `--model-repository=${directory}`,
+): string | undefined {
   if (/^[a-z][a-z0-9]*:\/\//.test(repository)) return undefined;
-  if (!existsSync(repository)) return missingHint(repository);
+  if (!existsSync(repository)) return missingHint(repository, named);
   if (!statSync(repository).isDirectory()) {
     return `'${repository}' is a file; a model repository is a directory of model directories.`;
   }
   const entries = list(repository);
   if (entries === undefined) return `'${repository}' cannot be read by this user.`;
   if (looksLikeModel(repository)) {
-    return `'${repository}' is the directory of one model; the repository is the directory above: --model-repository=${above(repository)}`;
+    return `'${repository}' is the directory of one model; the repository is the directory above: ${named(above(repository))}`;
   }
   if (/^\d+$/.test(path.basename(path.resolve(repository))) && holdsModelFile(entries)) {
-    return `'${repository}' is a version of one model; the repository is two directories above: --model-repository=${above(above(repository))}`;
+    return `'${repository}' is a version of one model; the repository is two directories above: ${named(above(above(repository)))}`;
   }
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(repository, entry.name));
   if (folders.length === 0 || folders.some(looksLikeModel)) return undefined;
@@ -25,7 +29,7 @@ export function repositoryHint(repository: string): string | undefined {
   if (repositories.length === 0) return undefined;
   return (
     `'${repository}' holds no models itself, but ${repositories.length === 1 ? 'this directory in it does' : 'these directories in it do'}: ` +
-    repositories.map((folder) => `--model-repository=${folder}`).join(' ')
+    repositories.map(named).join(' ')
   );
 }
 
@@ -35,12 +39,12 @@ export function isEmptyRepository(repository: string): boolean {
   return entries !== undefined && !entries.some((entry) => entry.isDirectory());
 }
 
-function missingHint(repository: string): string {
+function missingHint(repository: string, named: (directory: string) => string): string {
   let parent = path.resolve(repository);
   do parent = path.dirname(parent);
   while (!existsSync(parent));
   if (looksLikeRepository(parent)) {
-    return `There is no '${repository}', but '${parent}' holds models: --model-repository=${parent}`;
+    return `There is no '${repository}', but '${parent}' holds models: ${named(parent)}`;
   }
   const near = childFolders(parent).filter(looksLikeRepository);
   const beside =
