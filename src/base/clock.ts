@@ -15,7 +15,7 @@ export interface Timer {
 
 /**
  * Time as the schedulers see it. They read clocks and set timers through this only, so that a simulation can run them
- * on a time of its own (test/support/virtual-clock.ts).
+ * on a time of its own (test/support/engine/virtual-clock.ts).
  */
 export interface Clock {
   /** Nanoseconds of a monotonic clock. */

@@ -163,7 +163,7 @@ export interface ExecutionResponse {
   readonly countsAsSuccess?: boolean;
 }
 
-/** Points of one execution on the clock of engine/clock.ts, in ns. */
+/** Points of one execution on the clock of base/clock.ts, in ns. */
 export interface ExecutionTimes {
   readonly computeStart: number;
   readonly inputEnd: number;

@@ -13,7 +13,7 @@ export type TensorActivity = 'TENSOR_QUEUE_INPUT' | 'TENSOR_BACKEND_OUTPUT';
 
 /**
  * What the engine reports about one request that is traced; undefined on every other request, so that tracing costs
- * nothing while it is off. Times are ns of engine/clock.ts. `begin` comes first, `end` or `abandon` last.
+ * nothing while it is off. Times are ns of base/clock.ts. `begin` comes first, `end` or `abandon` last.
  */
 export interface RequestTrace {
   /** The request passed validation. `version` as text. */

@@ -8,7 +8,9 @@ import { readPbtxt } from '../../src/modelconfig/pbtxt/read-pbtxt.js';
 import { writePbtxt } from '../../src/modelconfig/pbtxt/write-pbtxt.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const SHARED = path.resolve(ROOT, process.env['TRITON_RECORDINGS'] ?? '../shared/recordings', '..');
+const RECORDINGS = path.resolve(ROOT, process.env['TRITON_RECORDINGS'] ?? '../shared/recordings');
+/** Example configurations lie beside the recordings. */
+const EXAMPLES = path.join(RECORDINGS, '../data');
 
 test('the shipped configurations survive being printed', () => {
   const files = configurations(path.join(ROOT, 'fixtures'));
@@ -17,13 +19,13 @@ test('the shipped configurations survive being printed', () => {
 });
 
 test('recorded and example configurations survive being printed', (t) => {
-  if (!existsSync(SHARED)) {
+  if (!existsSync(RECORDINGS)) {
     // Not an error, also with CI=true: the recordings are not part of the repository (CONTRIBUTING.md).
-    console.error(`\n*** SKIPPED: no configurations at ${SHARED}: only the shipped ones were read ***\n`);
-    t.skip(`no configurations at ${SHARED}`);
+    console.error(`\n*** SKIPPED: no configurations at ${RECORDINGS}: only the shipped ones were read ***\n`);
+    t.skip(`no configurations at ${RECORDINGS}`);
     return;
   }
-  const files = configurations(SHARED);
+  const files = [RECORDINGS, EXAMPLES].filter(existsSync).flatMap(configurations);
   const good = files.filter(roundTrip);
   assert.ok(good.length > files.length / 2, `${good.length} of ${files.length} could be read`);
 });

@@ -14,6 +14,8 @@ const NO_VARIABLES = new Set([
   ...['UNKNOWN', 'INTERNAL', 'NOT_FOUND', 'INVALID_ARG', 'UNAVAILABLE', 'UNSUPPORTED', 'ALREADY_EXISTS', 'CANCELLED'],
   // Parameters of a model's configuration.
   ...['EXECUTION_ENV_PATH', 'FORCE_CPU_ONLY_INPUT_TENSORS', 'TRITON_BATCH_STRATEGY_PATH'],
+  // A kind of instance.
+  'KIND_GPU',
   // A kind of service, as the load generator prints it.
   'TRITON_C_API',
   // A constant of the API that Python models import.

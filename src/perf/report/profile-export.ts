@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { nowNs } from '../../base/clock.js';
 import type { Datatype } from '../../protocol/datatype.js';
-import { PerfError } from '../error/perf-error.js';
 import type { ExportedLevel } from '../levels/measured-level.js';
 import type { RequestDetail } from '../load/load-messages.js';
 import type { PerfOptions } from '../options/perf-options.js';
+import { checkReportFile, writeReportFile } from './report-file.js';
 import type { FinishedRun, Reporter, ReportOutput } from './reporter.js';
 
 /** What the export is made from. */
@@ -15,21 +14,20 @@ export interface ExportSource extends Pick<FinishedRun, 'options' | 'model' | 'd
   readonly epochOffsetNs: bigint;
 }
 
+/** The option that names the file. */
+const OPTION = '--profile-export-file';
+
 /** The profile export: a file with every request as JSON (profile_data_exporter.cc of perf_analyzer). */
 export function profileExport(
   { report: { profileExportFile } }: PerfOptions,
   { version, warn }: ReportOutput,
 ): Reporter {
+  checkReportFile(profileExportFile, OPTION);
   return {
     runFinished(run) {
       const epochOffsetNs = BigInt(Date.now()) * 1_000_000n - BigInt(Math.round(nowNs()));
       const document = profileDocument({ ...run, version, epochOffsetNs }, warn);
-      try {
-        writeFileSync(profileExportFile, document);
-      } catch (reason) {
-        if (!(reason instanceof Error && 'code' in reason)) throw reason;
-        throw new PerfError('failed to open file for outputting raw profile data', { emptyLines: 0 });
-      }
+      writeReportFile(profileExportFile, document, OPTION);
     },
   };
 }

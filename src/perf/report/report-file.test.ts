@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import type { PerfOptions } from '../options/perf-options.js';
+import { profileExport } from './profile-export.js';
 import { checkReportFile, writeReportFile } from './report-file.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'triton-report-'));
@@ -31,4 +33,14 @@ test('directories that are not there, and directories, are refused with what to 
 test('a disk that is full at the end is an error', { skip: !existsSync('/dev/full') }, () => {
   checkReportFile('/dev/full');
   assert.throws(() => writeReportFile('/dev/full', 'x'), /'\/dev\/full': the disk is full; make room/);
+});
+
+test('a profile export that cannot be written is refused before the run, with its own option', () => {
+  const file = path.join(folder, 'none', 'x.json');
+  const options = { report: { profileExportFile: file } } as unknown as PerfOptions;
+  const output = { print() {}, warn() {}, version: '', chart: false };
+  assert.throws(
+    () => profileExport(options, output),
+    /x\.json': the directory .* or name another file with --profile-export-file$/,
+  );
 });

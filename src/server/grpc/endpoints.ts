@@ -1,6 +1,6 @@
 /**
  * The table of gRPC endpoints: name of the method, category of restriction, handler. A new one takes its messages in
- * protocol/proto/service.ts, a handler in handlers/, and a line here.
+ * protocol/proto/service/, a handler in handlers/, and a line here.
  */
 import { HEALTH_CHECK_PATH, SERVICE_PATH } from '../../protocol/proto/service/service.js';
 import type { GrpcMethod } from '../../transport/grpc/grpc-api.js';

@@ -15,8 +15,7 @@ export function logRecord(log: Log, frame: FrameReader): void {
   else log[level](message);
 }
 
-/** The name of a file as records show it, `name.ext`: what tools that take records apart do not expect there becomes `_`. */
+/** The name of a file as records show it: a hyphen, a blank or what ends the preamble would mislead tools that take records apart. */
 function sourceName(file: string): string {
-  const { name, ext } = path.parse(file);
-  return `${name.replace(/[^A-Za-z0-9_]/g, '_')}${ext.replace(/[^A-Za-z0-9_.]/g, '_') || '.py'}`;
+  return path.basename(file).replace(/[-\s:\]]/g, '_');
 }
