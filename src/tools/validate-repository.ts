@@ -63,7 +63,10 @@ export async function validateRepositories(
     if (model !== undefined) {
       // What is wrong with such a "model" is that it is none: advice to change its files would do harm.
       const isModel = !places.get(name)?.some((repository) => mistaken.has(repository));
-      findings.push(...(isModel ? model.findings : model.findings.map(({ remedy: _, ...finding }) => finding)));
+      for (const finding of model.findings) {
+        const { remedy: _, ...bare } = finding;
+        findings.push(isModel ? finding : bare);
+      }
     } else if (!failed.has(name)) findings.push(duplicate(name, places.get(name) as string[]));
   }
   const notRun = [...models.values()].filter((model) => model.notRun).length;

@@ -76,6 +76,7 @@ export class InferenceCall<Trace extends CallTrace> {
   #lease: RegionLease | undefined;
   #buffers: VerboseBuffers | undefined;
   #pending: PendingRequest | undefined;
+  #cancelled = false;
 
   private constructor(context: ServerContext, kind: CallKind, model: ReadyModel, version: string) {
     this.#context = context;
@@ -122,6 +123,8 @@ export class InferenceCall<Trace extends CallTrace> {
         onResponse(response, final);
       });
       this.#pending = pending;
+      // A response that came before `submit` returned may have ended the call.
+      if (this.#cancelled) pending.cancel();
       client.onGone(() => pending.cancel());
     } catch (reason) {
       this.release();
@@ -153,6 +156,7 @@ export class InferenceCall<Trace extends CallTrace> {
 
   /** Asks for the end of the request: what is queued is dropped, models that ask learn of it. */
   cancel(): void {
+    this.#cancelled = true;
     this.#pending?.cancel();
   }
 

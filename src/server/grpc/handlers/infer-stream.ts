@@ -153,8 +153,14 @@ class InferStreamSession implements GrpcStreamListener {
     };
     const delays = inference.model.decoupled ? this.#delays : undefined;
     const use = delays === undefined ? deliver : delayedResponses(delays, this.#context.log, deliver);
-    inference.submit(decoded, client, use);
+    // Before it is submitted: the final response may come within.
     this.#open.add(inference);
+    try {
+      inference.submit(decoded, client, use);
+    } catch (reason) {
+      this.#open.delete(inference);
+      throw reason;
+    }
   }
 
   /** Sends a response; where there is none, the empty one with the final flag, if the client wants it. */

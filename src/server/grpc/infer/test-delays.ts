@@ -76,7 +76,7 @@ export function delayedResponses(
 
 /** The method of an endpoint other than inference, with its responses delayed as the environment asks for, in s. */
 export function withResponseDelay(method: GrpcMethod): GrpcMethod {
-  const ms = numberOf('TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC') * 1000;
+  const ms = Math.min(numberOf('TRITONSERVER_SERVER_DELAY_GRPC_RESPONSE_SEC') * 1000, MAX_DELAY_MS);
   if (ms === 0 || method.kind !== 'unary') return method;
   return { kind: 'unary', handle: (call, message) => method.handle(new LateCall(call, ms), message) };
 }
