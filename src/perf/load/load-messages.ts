@@ -63,11 +63,11 @@ export interface SendSchedule {
 
 /** To a load thread. */
 export type LoadCommand =
-  /** Replaces the load; responded to once the server has responded to what is no longer wanted. */
+  /** Replaces the load; acknowledged once the server has answered what is no longer wanted. */
   | { readonly type: 'assign'; readonly workers: readonly WorkerAssignment[]; readonly activeWorkers: number }
   /** Asks for everything since the last time. */
   | { readonly type: 'collect' }
-  /** Ends all load and closes the connections; responded to when nothing is outstanding. */
+  /** Ends all load and closes the connections; acknowledged when nothing is outstanding. */
   | { readonly type: 'stop' };
 
 /** From a load thread. */
