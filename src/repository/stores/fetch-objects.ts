@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { TritonError } from '../../base/error.js';
 import { makeDirectories } from '../../base/files/make-directories.js';
 import { innermostText } from '../http/network-fault.js';
-import type { ObjectStore, StoredObject } from './object-store.js';
+import type { ObjectStore, StoredObject } from './common/object-store.js';
 
 /** Objects fetched at once. */
 const CONCURRENCY = 4;

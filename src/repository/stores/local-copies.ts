@@ -1,8 +1,8 @@
 /** Copies of repositories in object stores, for tools that look at files. */
 import path from 'node:path';
+import { storeScheme } from './common/store-path.js';
 import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
 import { RemoteRepository } from './remote-repository.js';
-import { storeScheme } from './store-path.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

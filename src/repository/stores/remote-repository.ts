@@ -4,9 +4,9 @@ import path from 'node:path';
 import { compareBytes } from '../../base/compare-bytes.js';
 import { invalidArg } from '../../base/error.js';
 import { statError } from '../files/local.js';
+import type { Environment, ObjectStore, StoredObject } from './common/object-store.js';
 import { fetchObjects } from './fetch-objects.js';
 import { makeFetchedFolder, removeFetchedFolder } from './fetched-folders.js';
-import type { Environment, ObjectStore, StoredObject } from './object-store.js';
 import { openStore } from './open-store.js';
 
 /** A model that was fetched. */

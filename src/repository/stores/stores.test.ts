@@ -10,11 +10,11 @@ import {
   type ReceivedRequest,
   startHttpStandIn,
 } from '../../../test/support/servers/http-stand-in.js';
-import { sharedKey } from './azure-credentials.js';
+import { sharedKey } from './as/azure-credentials.js';
 import { fetchObjects } from './fetch-objects.js';
 import { openStore } from './open-store.js';
 import { RemoteRepository } from './remote-repository.js';
-import { parseS3Path } from './s3-path.js';
+import { parseS3Path } from './s3/s3-path.js';
 
 const KEYS = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
 
@@ -289,7 +289,7 @@ test('Google: the account of the machine, where it has one', async (t) => {
     assert.equal(headers['metadata-flavor'], 'Google');
     return { body: '{"access_token":"of-machine","expires_in":3600}' };
   });
-  const { googleToken } = await import('./google-token.js');
+  const { googleToken } = await import('./gs/google-token.js');
   assert.equal(await (await googleToken(undefined, { GCE_METADATA_HOST: server.host }))?.(), 'of-machine');
   server.close();
   assert.equal(await googleToken(undefined, { GCE_METADATA_HOST: server.host }), undefined);

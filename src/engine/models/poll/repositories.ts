@@ -3,8 +3,8 @@ import { invalidArg, TritonError } from '../../../base/error.js';
 import type { Log } from '../../../base/log.js';
 import { checkRepository, joinPath, kindOf, listModels } from '../../../repository/files/local.js';
 import { isCode } from '../../../repository/files/staged-folder.js';
+import { storeScheme } from '../../../repository/stores/common/store-path.js';
 import { RemoteRepository } from '../../../repository/stores/remote-repository.js';
-import { storeScheme } from '../../../repository/stores/store-path.js';
 import type { EngineOptions } from '../../options/engine-options.js';
 import { type ModelPlace, modelId } from './model-place.js';
 

@@ -1,12 +1,12 @@
 /** Who we are to Google: a file of credentials, the machine's own account, or nobody. */
 import { createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { invalidArg, TritonError } from '../../base/error.js';
-import { systemText } from '../../base/files/system-text.js';
-import { httpRequest } from '../http/http-request.js';
-import { keptToken, postForm, type TokenSource } from './access-token.js';
-import type { Environment } from './object-store.js';
-import { textOf } from './store-request.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
+import { systemText } from '../../../base/files/system-text.js';
+import { httpRequest } from '../../http/http-request.js';
+import { keptToken, postForm, type TokenSource } from '../common/access-token.js';
+import type { Environment } from '../common/object-store.js';
+import { textOf } from '../common/store-request.js';
 
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_only';
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';

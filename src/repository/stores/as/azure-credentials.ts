@@ -1,11 +1,11 @@
 /** Who we are to Azure: a key, an identity, or nobody. */
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { invalidArg } from '../../base/error.js';
-import { keptToken, postForm, type TokenSource } from './access-token.js';
-import { credentialEntry, memberOf } from './credential-file.js';
-import type { Environment } from './object-store.js';
-import { readText } from './store-request.js';
+import { invalidArg } from '../../../base/error.js';
+import { keptToken, postForm, type TokenSource } from '../common/access-token.js';
+import { credentialEntry, memberOf } from '../common/credential-file.js';
+import type { Environment } from '../common/object-store.js';
+import { readText } from '../common/store-request.js';
 
 const RESOURCE = 'https://storage.azure.com/';
 

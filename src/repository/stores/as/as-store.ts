@@ -1,10 +1,10 @@
 /** Azure's blob storage. */
 import type { Readable } from 'node:stream';
-import { invalidArg, TritonError } from '../../base/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
+import type { Environment, ObjectStore, StoredObject, StoreListing } from '../common/object-store.js';
+import { openBody, readText, type StoreCall, StoreError } from '../common/store-request.js';
+import { children, childText, readXml } from '../common/xml.js';
 import { type AzureCredentials, azureCredentials, sharedKey } from './azure-credentials.js';
-import type { Environment, ObjectStore, StoredObject, StoreListing } from './object-store.js';
-import { openBody, readText, type StoreCall, StoreError } from './store-request.js';
-import { children, childText, readXml } from './xml.js';
 
 const PATH = /^as:\/\/([^/]+)\/([^/?]+)(?:\/([^?]*))?(\?.*)?$/;
 const HOST_END = '.blob.core.windows.net';

@@ -1,11 +1,11 @@
 /** Google Cloud Storage, over its JSON interface. */
 import type { Readable } from 'node:stream';
-import { TritonError } from '../../base/error.js';
-import type { TokenSource } from './access-token.js';
-import { credentialEntry } from './credential-file.js';
+import { TritonError } from '../../../base/error.js';
+import type { TokenSource } from '../common/access-token.js';
+import { credentialEntry } from '../common/credential-file.js';
+import type { Environment, ObjectStore, StoredObject, StoreListing } from '../common/object-store.js';
+import { openBody, readText, type StoreCall, StoreError } from '../common/store-request.js';
 import { googleToken } from './google-token.js';
-import type { Environment, ObjectStore, StoredObject, StoreListing } from './object-store.js';
-import { openBody, readText, type StoreCall, StoreError } from './store-request.js';
 
 /** Opens the bucket of a path. Throws for a path without a bucket and for faulty credentials. */
 export async function openGsStore(path: string, environment: Environment): Promise<ObjectStore> {

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { credentialEntry, memberOf } from './credential-file.js';
-import type { Environment } from './object-store.js';
+import { credentialEntry, memberOf } from '../common/credential-file.js';
+import type { Environment } from '../common/object-store.js';
 import { type KeySource, roleKeys } from './s3-role.js';
 
 /** What requests are signed with. Without keys they are sent unsigned, which public buckets allow. */

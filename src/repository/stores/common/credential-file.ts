@@ -1,7 +1,7 @@
 /** The file of credentials for several stores: TRITON_CLOUD_CREDENTIAL_PATH. */
 import { readFile } from 'node:fs/promises';
-import { invalidArg, TritonError } from '../../base/error.js';
-import { systemText } from '../../base/files/system-text.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
+import { systemText } from '../../../base/files/system-text.js';
 import type { Environment } from './object-store.js';
 import { storeScheme } from './store-path.js';
 

@@ -1,9 +1,9 @@
 /** Keys that Amazon's machines, containers and clusters lend to what runs on them; they expire. */
 import { readFile } from 'node:fs/promises';
-import { httpRequest } from '../http/http-request.js';
-import type { Environment } from './object-store.js';
-import { readText, textOf } from './store-request.js';
-import { children, childText, readXml } from './xml.js';
+import { httpRequest } from '../../http/http-request.js';
+import type { Environment } from '../common/object-store.js';
+import { readText, textOf } from '../common/store-request.js';
+import { children, childText, readXml } from '../common/xml.js';
 
 /** What a request is signed with. */
 export interface S3Keys {

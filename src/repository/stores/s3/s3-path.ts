@@ -1,5 +1,5 @@
 /** The forms of `s3://` paths. */
-import { invalidArg, TritonError } from '../../base/error.js';
+import { invalidArg, TritonError } from '../../../base/error.js';
 
 /** A parsed path. */
 export interface S3Path {

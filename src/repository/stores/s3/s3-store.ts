@@ -1,12 +1,12 @@
 /** Amazon S3 and servers that speak its protocol. */
 import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import { TritonError } from '../../base/error.js';
-import type { Environment, ObjectStore, StoredObject, StoreListing } from './object-store.js';
+import { TritonError } from '../../../base/error.js';
+import type { Environment, ObjectStore, StoredObject, StoreListing } from '../common/object-store.js';
+import { openBody, readText, type StoreCall, StoreError } from '../common/store-request.js';
+import { children, childText, readXml } from '../common/xml.js';
 import { type S3Credentials, s3Credentials } from './s3-credentials.js';
 import { parseS3Path, type S3Path } from './s3-path.js';
-import { openBody, readText, type StoreCall, StoreError } from './store-request.js';
-import { children, childText, readXml } from './xml.js';
 
 /** Opens the bucket of a path. Throws for a path without a bucket and for faulty credentials; the bucket is not asked yet. */
 export async function openS3Store(path: string, environment: Environment): Promise<ObjectStore> {

@@ -2,8 +2,8 @@
 
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HttpResponse, httpRequest } from '../http/http-request.js';
-import { innermostText, isLasting, mayPass } from '../http/network-fault.js';
+import { type HttpResponse, httpRequest } from '../../http/http-request.js';
+import { innermostText, isLasting, mayPass } from '../../http/network-fault.js';
 
 /** One request, signed. */
 export interface StoreCall {
