@@ -62,7 +62,7 @@ function context(): Context {
   return { ...base, options: { ...base.options, show: { repositories: [], format: 'text' } } };
 }
 
-/** 0 when a server would bring the model up as far as its files show, 1 when not or when there is no such model, 2 for unusable arguments. */
+/** 0 when a server would bring the model up as far as its files show, 1 when it would not or the repositories do not hold the model, 2 for unusable arguments. */
 export const run: Command = (args) => runSubcommand(command(), args);
 
 async function show(options: Context['options'], [name = '']: readonly string[]): Promise<number> {

@@ -63,7 +63,7 @@ export interface SendSchedule {
 
 /** To a load thread. */
 export type LoadCommand =
-  /** Replaces the load; acknowledged once the server has answered what is no longer wanted. */
+  /** Replaces the load; acknowledged once the requests of the old load have their responses. */
   | { readonly type: 'assign'; readonly workers: readonly WorkerAssignment[]; readonly activeWorkers: number }
   /** Asks for everything since the last time. */
   | { readonly type: 'collect' }

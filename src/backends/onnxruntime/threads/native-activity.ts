@@ -7,11 +7,6 @@ import { hindersExit } from '../../../base/process-end.js';
 let active = 0;
 hindersExit(() => active > 0);
 
-/** Threads inside native code. */
-export function nativeActivity(): number {
-  return active;
-}
-
 /** Counts one thread in; the returned function counts it out (once). */
 export function enterNative(): () => void {
   active++;

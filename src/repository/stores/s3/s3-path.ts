@@ -12,7 +12,7 @@ export interface S3Path {
 
 const ENDPOINT = /^s3:\/\/(http:\/\/|https:\/\/|)([0-9a-zA-Z\-.]+):([0-9]+)\/([0-9a-z.-]+)(((\/[0-9a-zA-Z.\-_]+)*)?)$/;
 
-/** Reads a path. Throws errors with Triton's messages when there is no bucket in it. */
+/** Reads a path. Throws Triton's errors for a path that does not name a bucket. */
 export function parseS3Path(path: string): S3Path {
   const clean = cleanPath(path);
   const [, protocol, host, port, bucket, folder = ''] = ENDPOINT.exec(clean) ?? [];
